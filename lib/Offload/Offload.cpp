@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Offload/Offload.h"
+#include "ByAddress.h"
 #include "ConstantWrites.h"
 #include "Destinations.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
@@ -519,6 +520,7 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
     if (failed(runPipeline(products, getOperation())))
       return failure();
   }
+  const bool addresses = hasAccessesByAddress(getOperation());
   LogicalResult launched = runOnEach([&](OpPassManager &pm) {
     GPUAsyncLaunchTilesOptions launch;
     launch.device = device;
@@ -531,6 +533,7 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
     GPUAsyncPlaceMemoryOptions place;
     place.device = device;
     place.place = this->place;
+    place.addresses = addresses;
     pm.addPass(createGPUAsyncPlaceMemory(place));
     pm.addPass(createLowerAffinePass());
     pm.addPass(createGPUAsyncCanonicalize());

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Apart.h"
+#include "ByAddress.h"
 #include "GPUAsync/Analysis/Memory/KernelEffects.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
 #include "GPUAsync/Offload/Passes.h"
@@ -66,7 +67,7 @@ private:
   LogicalResult placePiece(Piece &piece);
   bool isCallers(Value origin);
   bool mayCallsKnowMemory();
-  bool isReachedByCalls(Value origin);
+  bool isReachedElsewhere(Value origin);
   void addSharedResidents(SmallVectorImpl<std::pair<Value, Value>> &shared);
   SmallVector<std::pair<Value, Value>> findSharedCopies();
   void putConstantsIntoKernels();
@@ -81,10 +82,15 @@ private:
   void shadow(Piece &piece, Value origin);
   void copyElement(Operation *op);
 
-  using Calls = SmallVector<Operation *>;
+  void findAccesses();
+
+  using Ops = SmallVector<Operation *>;
   std::vector<Piece> pieces;
   /// The host calls functions here.
-  Calls calls;
+  Ops calls;
+  /// The host reads or writes here what may be an argument or a global: in
+  /// functions that it calls, and by addresses.
+  Ops accesses;
 };
 } // namespace
 
@@ -389,7 +395,7 @@ LogicalResult PlaceMemory::keep(Piece &piece, Value origin) {
 /// Whether functions that are called from here may know memory that is not
 /// passed to them: as a global, or by an address that they have kept.
 bool PlaceMemory::mayCallsKnowMemory() {
-  if (!llvm::all_of(calls, llvm::IsaPred<func::CallOp>))
+  if (addresses || !llvm::all_of(calls, llvm::IsaPred<func::CallOp>))
     return true;
   return llvm::any_of(*getOperation()->getBlock(), [](Operation &op) {
     if (auto global = dyn_cast<memref::GlobalOp>(op))
@@ -401,8 +407,37 @@ bool PlaceMemory::mayCallsKnowMemory() {
   });
 }
 
-/// Whether functions that are called from here may know it by another name.
-bool PlaceMemory::isReachedByCalls(Value origin) {
+/// Finds where the host may touch memory by a name that this function does not
+/// know.
+void PlaceMemory::findAccesses() {
+  llvm::SmallSetVector<Operation *, 8> found;
+  if (mayCallsKnowMemory())
+    found.insert_range(calls);
+  getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isa<gpu::LaunchOp>(op))
+      return WalkResult::skip();
+    if (offload::accessesByAddress(op))
+      found.insert(op);
+    return WalkResult::advance();
+  });
+  auto isElsewhere = [&](Value origin) {
+    Operation *maker = origin.getDefiningOp();
+    return maker &&
+           (isa<CallOpInterface>(maker) ? found.contains(maker)
+                                        : offload::makesMemRefOfAddress(maker));
+  };
+  for (Piece &piece : pieces)
+    if (!piece.isInKernels && llvm::any_of(piece.origins, isElsewhere))
+      for (Value value : piece.values)
+        for (Operation *user : value.getUsers())
+          if (!isMemoryEffectFree(user) &&
+              !isa<memref::DeallocOp, RegionBranchOpInterface>(user))
+            found.insert(user);
+  accesses = found.takeVector();
+}
+
+/// Whether one of `accesses` may be to this memory.
+bool PlaceMemory::isReachedElsewhere(Value origin) {
   if (!isCallers(origin))
     return false;
   auto argument = dyn_cast<BlockArgument>(origin);
@@ -412,7 +447,7 @@ bool PlaceMemory::isReachedByCalls(Value origin) {
     return getOperation().getArgAttr(argument.getArgNumber(), name) != nullptr;
   };
   return !isSet(LLVM::LLVMDialect::getNoAliasAttrName()) &&
-         !isSet(kResultAttrName) && mayCallsKnowMemory();
+         !isSet(kResultAttrName);
 }
 
 /// Gives it memory on the device.
@@ -456,15 +491,15 @@ void PlaceMemory::shadow(Piece &piece, Value origin) {
                            alloc.getMemref());
   }
   Block *block = origin.getParentBlock();
-  for (Operation *call : isReachedByCalls(origin) ? calls : Calls()) {
-    Operation *here = block->findAncestorOpInBlock(*call);
+  for (Operation *access : isReachedElsewhere(origin) ? accesses : Ops()) {
+    Operation *here = block->findAncestorOpInBlock(*access);
     // Other blocks of the function come behind its first one.
     if (here ? here->isBeforeInBlock(alloc) : block != &getOperation().front())
       continue;
-    builder.setInsertionPoint(call);
+    builder.setInsertionPoint(access);
     if (isCopiedBack)
       copy(origin, alloc.getMemref());
-    builder.setInsertionPointAfter(call);
+    builder.setInsertionPointAfter(access);
     copy(alloc.getMemref(), origin);
   }
   origin.replaceUsesWithIf(memory, [&](OpOperand &use) {
@@ -739,6 +774,7 @@ void PlaceMemory::runOnOperation() {
   if (device != OffloadDevice::CPU)
     putConstantsIntoKernels();
   findPieces();
+  findAccesses();
   SmallVector<std::pair<Value, Value>> shared;
   if (device != OffloadDevice::CPU) {
     shared = findSharedCopies();

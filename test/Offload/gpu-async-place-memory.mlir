@@ -299,3 +299,43 @@ func.func @vectors(%a: memref<4xf32>, %b: memref<4xf32>, %c: memref<4xf32>) {
   }
   return
 }
+
+// -----
+
+// The host reads by an address that may be the argument's, unless that is denied.
+// CHECK-LABEL: func.func @by_address
+// CHECK: gpu.launch
+// GPU: gpu.memcpy %arg0, %[[A:.*]] : memref<4xf32>, memref<4xf32>
+// CHECK: llvm.load
+// GPU: gpu.memcpy %[[A]], %arg0 : memref<4xf32>, memref<4xf32>
+// GPU: gpu.memcpy %arg0, %[[A]] : memref<4xf32>, memref<4xf32>
+// CHECK: return
+func.func @by_address(%a: memref<4xf32>, %p: !llvm.ptr) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %x = arith.constant 1.0 : f32
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1) threads(%i, %j, %k) in (%nx = %c1, %ny = %c1, %nz = %c1) {
+    memref.store %x, %a[%c0] : memref<4xf32>
+    gpu.terminator
+  }
+  %v = llvm.load %p : !llvm.ptr -> f32
+  return %v : f32
+}
+
+// -----
+
+// CHECK-LABEL: func.func @no_alias
+// CHECK: gpu.launch
+// CHECK-NOT: gpu.memcpy
+// CHECK: llvm.load
+func.func @no_alias(%a: memref<4xf32> {llvm.noalias}, %p: !llvm.ptr) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %x = arith.constant 1.0 : f32
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1) threads(%i, %j, %k) in (%nx = %c1, %ny = %c1, %nz = %c1) {
+    memref.store %x, %a[%c0] : memref<4xf32>
+    gpu.terminator
+  }
+  %v = llvm.load %p : !llvm.ptr -> f32
+  return %v : f32
+}

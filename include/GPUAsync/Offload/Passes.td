@@ -323,7 +323,10 @@ def GPUAsyncPlaceMemory
 
     A function that is called in between may use a global by its name. So each
     call has the copies around it, of globals that are no constants and of
-    arguments that may be one.
+    arguments that may be one. So has each access of the host by an address that
+    it has as a number or a pointer, or by a memref that it read from memory: no
+    name says which array that is. With `addresses=false` the caller says that no
+    host code of the program has such accesses.
 
     Memory that a kernel touches and that is returned, or goes to a call, is
     an error: where it has to be is not known here.
@@ -341,6 +344,8 @@ def GPUAsyncPlaceMemory
     Option<"place", "place", "::mlir::gpuasync::PlaceMode",
            "::mlir::gpuasync::PlaceMode::Copy",
            "Where arguments and results of functions are">,
+    Option<"addresses", "addresses", "bool", /*default=*/"true",
+           "Whether host code of the program reads or writes by addresses">,
   ];
 }
 
