@@ -249,3 +249,16 @@ func.func @elementwise(%a: tensor<?x?xi32>, %row: tensor<?xi32>, %n: index) -> (
   }
   return %w, %r : tensor<?x?xi32>, tensor<?xi32>
 }
+
+// The bounds of an affine.for are maps.
+// CHECK-LABEL: func.func @affine_loop
+// CHECK: affine.for
+// CHECK: cf.assert {{.*}}, "tensor.extract reads outside of its source, in dimension 0"
+// CHECK: return
+func.func @affine_loop(%t: tensor<4xf32>, %m: memref<4xf32>, %n: index) {
+  affine.for %i = 0 to %n {
+    %v = tensor.extract %t[%i] : tensor<4xf32>
+    affine.store %v, %m[%i] : memref<4xf32>
+  }
+  return
+}
