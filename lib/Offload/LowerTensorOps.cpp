@@ -275,6 +275,31 @@ LogicalResult LowerTensorOps::lower(Operation *op) {
   return success();
 }
 
+/// A body computes an element in a thread: ops for which threads are made have
+/// no place there.
+static LogicalResult refuseWorkInBodies(func::FuncOp function) {
+  WalkResult walk = function.walk([](Operation *op) {
+    Operation *body = op->getParentOp();
+    while (body && !isa<linalg::LinalgOp, tensor::GenerateOp, tensor::PadOp,
+                        scf::ForallOp, scf::ParallelOp>(body))
+      body = body->getParentOp();
+    bool isWork =
+        isa<linalg::LinalgOp, tensor::GenerateOp, tensor::PadOp, scf::ForallOp,
+            scf::ParallelOp>(op) ||
+        (OpTrait::hasElementwiseMappableTraits(op) &&
+         llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>));
+    if (!isWork || !body || isa<scf::ForallOp, scf::ParallelOp>(body))
+      return WalkResult::advance();
+    InFlightDiagnostic text =
+        op->emitError() << "computes a tensor or memref in the body of "
+                        << body->getName()
+                        << ", which is a thread's for one element: compute it "
+                           "in front of that op, or use scf.forall for it";
+    return WalkResult(failure());
+  });
+  return failure(walk.wasInterrupted());
+}
+
 void LowerTensorOps::runOnOperation() {
   if (failed(verifyTiles(getOperation())))
     return signalPassFailure();
@@ -284,5 +309,7 @@ void LowerTensorOps::runOnOperation() {
   for (Operation *op : ops)
     if (failed(lower(op)))
       return signalPassFailure();
+  if (failed(refuseWorkInBodies(getOperation())))
+    return signalPassFailure();
   takeSnapshots(getOperation().getFunctionBody());
 }
