@@ -15,6 +15,7 @@
 #include "GPUAsync/Upstream/Faults.h"
 #include "GPUAsync/Upstream/Passes.h"
 #include "InlineCalls.h"
+#include "Ownership.h"
 #include "Product.h"
 #include "RoundMemory.h"
 
@@ -192,166 +193,6 @@ OffloadDevice gpuasync::getOffloadDevice(ArrayRef<std::string> targets) {
              : OffloadDevice::GPU;
 }
 
-/// A function that frees memory frees all that it allocates itself: only what
-/// bufferization allocates is to be freed for it.
-static void markOwnMemory(func::FuncOp function) {
-  // An allocation of constant size would lose the mark where it gets its type,
-  // so it gets it now.
-  SetVector<Operation *> sizes;
-  function.walk([&](memref::AllocOp op) { sizes.insert(op); });
-  for (size_t i = 0; i < sizes.size(); ++i)
-    for (Value operand : sizes[i]->getOperands())
-      if (Operation *maker = operand.getDefiningOp();
-          maker && isPure(maker) && operand.getType().isIntOrIndex())
-        sizes.insert(maker);
-  SmallVector<Operation *> own = sizes.takeVector();
-  std::reverse(own.begin(), own.end());
-  RewritePatternSet patterns(function.getContext());
-  memref::AllocOp::getCanonicalizationPatterns(patterns, function.getContext());
-  (void)applyOpPatternsGreedily(own, std::move(patterns));
-  own.clear();
-  bool frees = false;
-  function.walk([&](Operation *op) {
-    if (isa<memref::AllocOp, memref::DeallocOp>(op))
-      own.push_back(op);
-    frees |= isa<memref::DeallocOp>(op);
-  });
-  for (Operation *op : own)
-    if (frees)
-      op->setAttr(bufferization::BufferizationDialect::kManualDeallocation,
-                  UnitAttr::get(op->getContext()));
-}
-
-static void unmarkOwnMemory(func::FuncOp function) {
-  function.walk([](Operation *op) {
-    op->removeAttr(bufferization::BufferizationDialect::kManualDeallocation);
-  });
-}
-
-namespace {
-/// Memref arguments, or views of them, that a function returns: its caller
-/// knows them, so they are returned as they are. Deallocation would return
-/// copies of what the function does not own; it is not shown that they are
-/// returned.
-class ReturnedArguments {
-public:
-  explicit ReturnedArguments(func::FuncOp function) : function(function) {
-    for (Type type : function.getArgumentTypes())
-      isMemref.push_back(isa<BaseMemRefType>(type));
-  }
-  void hide();
-  void show();
-
-private:
-  bool isOfArgument(Value value);
-
-  func::FuncOp function;
-  SmallVector<bool> isMemref; ///< by argument, as the program has it
-  FunctionType type;
-  llvm::BitVector isHidden; ///< by result
-  SmallVector<std::pair<func::ReturnOp, SmallVector<Value>>> returns;
-};
-} // namespace
-
-bool ReturnedArguments::isOfArgument(Value value) {
-  while (auto view = value.getDefiningOp<ViewLikeOpInterface>())
-    value = view.getViewSource();
-  auto argument = dyn_cast<BlockArgument>(value);
-  return argument && argument.getOwner() == &function.front() &&
-         argument.getArgNumber() < isMemref.size() &&
-         isMemref[argument.getArgNumber()];
-}
-
-void ReturnedArguments::hide() {
-  type = function.getFunctionType();
-  returns.clear();
-  isHidden = llvm::BitVector(type.getNumResults(), true);
-  function.walk([&](func::ReturnOp op) {
-    returns.emplace_back(op, op.getOperands());
-    for (auto [number, value] : llvm::enumerate(op.getOperands()))
-      if (!isOfArgument(value))
-        isHidden.reset(number);
-  });
-  for (auto &[op, values] : returns)
-    op->eraseOperands(isHidden);
-  function.setType(type.getWithoutArgsAndResults(
-      llvm::BitVector(type.getNumInputs()), isHidden));
-}
-
-void ReturnedArguments::show() {
-  for (auto &[op, values] : returns) {
-    // What is returned besides may be another value now.
-    SmallVector<Value> all(values);
-    unsigned next = 0;
-    for (auto [number, value] : llvm::enumerate(values))
-      if (!isHidden.test(number))
-        all[number] = op.getOperand(next++);
-    op->setOperands(all);
-  }
-  function.setType(type);
-}
-
-/// Deallocation takes no op with results and a region of which it cannot tell
-/// how often it runs: the body of an atomic is a region that runs once, around
-/// an atomic without one.
-static constexpr StringLiteral kAtomicAttrName = "gpu_async.atomic";
-
-static void hideAtomics(func::FuncOp function) {
-  SmallVector<memref::GenericAtomicRMWOp> atomics;
-  function.walk([&](memref::GenericAtomicRMWOp op) { atomics.push_back(op); });
-  for (memref::GenericAtomicRMWOp op : atomics) {
-    OpBuilder builder(op);
-    Location loc = op.getLoc();
-    Type type = op.getResult().getType();
-    auto once = scf::ExecuteRegionOp::create(builder, loc, type);
-    once->setAttr(kAtomicAttrName, builder.getUnitAttr());
-    builder.createBlock(&once.getRegion());
-    Value zero =
-        arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
-    auto plain =
-        memref::AtomicRMWOp::create(builder, loc, arith::AtomicRMWKind::assign,
-                                    zero, op.getMemref(), op.getIndices());
-    Block *body = &op.getRegion().front();
-    body->getArgument(0).replaceAllUsesWith(plain);
-    Operation *yield = body->getTerminator();
-    scf::YieldOp::create(builder, loc, yield->getOperands());
-    yield->erase();
-    once.getRegion().front().getOperations().splice(
-        std::next(plain->getIterator()), body->getOperations());
-    op.replaceAllUsesWith(once.getResult(0));
-    op.erase();
-  }
-}
-
-static void showAtomics(func::FuncOp function) {
-  SmallVector<scf::ExecuteRegionOp> hidden;
-  function.walk([&](scf::ExecuteRegionOp op) {
-    if (op->hasAttr(kAtomicAttrName))
-      hidden.push_back(op);
-  });
-  for (scf::ExecuteRegionOp once : hidden) {
-    Block &body = once.getRegion().front();
-    auto plain = *body.getOps<memref::AtomicRMWOp>().begin();
-    OpBuilder builder(once);
-    auto op = memref::GenericAtomicRMWOp::create(
-        builder, once.getLoc(), plain.getMemref(), plain.getIndices());
-    Block *now = &op.getRegion().front();
-    plain.replaceAllUsesWith(now->getArgument(0));
-    Operation *zero = plain.getValue().getDefiningOp();
-    plain.erase();
-    zero->erase();
-    Operation *yield = body.getTerminator();
-    if (!now->empty())
-      now->getTerminator()->erase();
-    builder.setInsertionPointToEnd(now);
-    memref::AtomicYieldOp::create(builder, once.getLoc(), yield->getOperand(0));
-    yield->erase();
-    now->getOperations().splice(now->begin(), body.getOperations());
-    once.replaceAllUsesWith(op->getResults());
-    once.erase();
-  }
-}
-
 /// Calls by which the host asks for a library end a region of device work.
 static void askFirst(func::FuncOp function) {
   SmallVector<func::CallOp> calls;
@@ -443,7 +284,6 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
     if (failed(avoidFaults(function)))
       return failure();
   llvm::for_each(functions, markOwnMemory);
-  SmallVector<ReturnedArguments> returned(functions.begin(), functions.end());
   LogicalResult before = runOnEach([&](OpPassManager &pm) {
     pm.addPass(createGPUAsyncLowerTensorOps());
     pm.addPass(createLowerAffinePass());
@@ -472,6 +312,7 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
   if (failed(before))
     return failure();
 
+  Ownership ownership(getOperation(), functions);
   if (failed(bufferize(functions)))
     return failure();
   // What functions with device work of their own allocate is their business.
@@ -479,15 +320,11 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
       [&](OpPassManager &pm) { pm.addPass(createGPUAsyncCanonicalize()); });
   if (failed(frees))
     return failure();
-  for (ReturnedArguments &each : returned)
-    each.hide();
-  llvm::for_each(functions, hideAtomics);
+  ownership.hide();
   frees = runOnEach([&](OpPassManager &pm) {
     pm.addPass(bufferization::createOwnershipBasedBufferDeallocationPass());
   });
-  llvm::for_each(functions, showAtomics);
-  for (ReturnedArguments &each : returned)
-    each.show();
+  ownership.show();
   if (failed(frees))
     return failure();
   llvm::for_each(functions, dropFreesOfLaunched);

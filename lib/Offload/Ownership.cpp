@@ -1,0 +1,288 @@
+//===- Ownership.cpp - whose memory a program frees -----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See Ownership.h.
+//===----------------------------------------------------------------------===//
+
+#include "Ownership.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+using namespace mlir::gpuasync;
+
+/// Whether the program hands the memory on as a memref: returns or stores it.
+static bool isHandedOn(memref::AllocOp alloc,
+                       const BufferViewFlowAnalysis &flow) {
+  return llvm::any_of(flow.resolve(alloc.getMemref()), [](Value view) {
+    return llvm::any_of(view.getUsers(), [&](Operation *user) {
+      auto store = dyn_cast<memref::StoreOp>(user);
+      return isa<func::ReturnOp>(user) || (store && store.getValue() == view);
+    });
+  });
+}
+
+static bool frees(func::FuncOp function) {
+  return function
+      .walk([](memref::DeallocOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
+void offload::markOwnMemory(func::FuncOp function) {
+  // An allocation of constant size would lose the mark where it gets its type,
+  // so it gets it now.
+  SetVector<Operation *> sizes;
+  function.walk([&](memref::AllocOp op) { sizes.insert(op); });
+  for (size_t i = 0; i < sizes.size(); ++i)
+    for (Value operand : sizes[i]->getOperands())
+      if (Operation *maker = operand.getDefiningOp();
+          maker && isPure(maker) && operand.getType().isIntOrIndex())
+        sizes.insert(maker);
+  SmallVector<Operation *> own = sizes.takeVector();
+  std::reverse(own.begin(), own.end());
+  RewritePatternSet patterns(function.getContext());
+  memref::AllocOp::getCanonicalizationPatterns(patterns, function.getContext());
+  (void)applyOpPatternsGreedily(own, std::move(patterns));
+  const bool isFreeing = frees(function);
+  BufferViewFlowAnalysis flow(function);
+  function.walk([&](Operation *op) {
+    auto alloc = dyn_cast<memref::AllocOp>(op);
+    if (isa<memref::DeallocOp>(op) ||
+        (alloc && (isFreeing || isHandedOn(alloc, flow))))
+      op->setAttr(bufferization::BufferizationDialect::kManualDeallocation,
+                  UnitAttr::get(op->getContext()));
+  });
+}
+
+void offload::unmarkOwnMemory(func::FuncOp function) {
+  function.walk([](Operation *op) {
+    op->removeAttr(bufferization::BufferizationDialect::kManualDeallocation);
+  });
+}
+
+/// Deallocation takes no op with results and a region of which it cannot tell
+/// how often it runs: the body of an atomic is a region that runs once, around
+/// an atomic without one.
+static constexpr StringLiteral kAtomicAttrName = "gpu_async.atomic";
+
+static void hideAtomics(func::FuncOp function) {
+  SmallVector<memref::GenericAtomicRMWOp> atomics;
+  function.walk([&](memref::GenericAtomicRMWOp op) { atomics.push_back(op); });
+  for (memref::GenericAtomicRMWOp op : atomics) {
+    OpBuilder builder(op);
+    Location loc = op.getLoc();
+    Type type = op.getResult().getType();
+    auto once = scf::ExecuteRegionOp::create(builder, loc, type);
+    once->setAttr(kAtomicAttrName, builder.getUnitAttr());
+    builder.createBlock(&once.getRegion());
+    Value zero =
+        arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+    auto plain =
+        memref::AtomicRMWOp::create(builder, loc, arith::AtomicRMWKind::assign,
+                                    zero, op.getMemref(), op.getIndices());
+    Block *body = &op.getRegion().front();
+    body->getArgument(0).replaceAllUsesWith(plain);
+    Operation *yield = body->getTerminator();
+    scf::YieldOp::create(builder, loc, yield->getOperands());
+    yield->erase();
+    once.getRegion().front().getOperations().splice(
+        std::next(plain->getIterator()), body->getOperations());
+    op.replaceAllUsesWith(once.getResult(0));
+    op.erase();
+  }
+}
+
+static void showAtomics(func::FuncOp function) {
+  SmallVector<scf::ExecuteRegionOp> hidden;
+  function.walk([&](scf::ExecuteRegionOp op) {
+    if (op->hasAttr(kAtomicAttrName))
+      hidden.push_back(op);
+  });
+  for (scf::ExecuteRegionOp once : hidden) {
+    Block &body = once.getRegion().front();
+    auto plain = *body.getOps<memref::AtomicRMWOp>().begin();
+    OpBuilder builder(once);
+    auto op = memref::GenericAtomicRMWOp::create(
+        builder, once.getLoc(), plain.getMemref(), plain.getIndices());
+    Block *now = &op.getRegion().front();
+    plain.replaceAllUsesWith(now->getArgument(0));
+    Operation *zero = plain.getValue().getDefiningOp();
+    plain.erase();
+    zero->erase();
+    Operation *yield = body.getTerminator();
+    if (!now->empty())
+      now->getTerminator()->erase();
+    builder.setInsertionPointToEnd(now);
+    memref::AtomicYieldOp::create(builder, once.getLoc(), yield->getOperand(0));
+    yield->erase();
+    now->getOperations().splice(now->begin(), body.getOperations());
+    once.replaceAllUsesWith(op->getResults());
+    once.erase();
+  }
+}
+
+offload::Ownership::Ownership(ModuleOp module, ArrayRef<func::FuncOp> wanted) {
+  for (auto function : module.getOps<func::FuncOp>()) {
+    Results &results = memRefs[function.getNameAttr()];
+    for (Type type : function.getResultTypes())
+      results.push_back(isa<BaseMemRefType>(type));
+  }
+  for (func::FuncOp function : wanted) {
+    const Results &results = memRefs[function.getNameAttr()];
+    functions[function.getNameAttr()] = {
+        function, results, Results(results.size()), {},
+        {},       {},      frees(function)};
+  }
+}
+
+/// Whether the program has the call's result as a memref.
+bool offload::Ownership::isProgramMemRef(OpResult result) {
+  auto call = dyn_cast<func::CallOp>(result.getOwner());
+  return !call ||
+         memRefs[call.getCalleeAttr().getAttr()].test(result.getResultNumber());
+}
+
+/// Whether the caller of who returns it owns it: bufferization allocates it,
+/// here or in a function that is called, or it is a global, of which a public
+/// function returns a copy.
+bool offload::Ownership::isOwned(Value value) {
+  Operation *maker = value.getDefiningOp();
+  if (isa_and_nonnull<memref::AllocOp>(maker))
+    return !maker->hasAttr(
+        bufferization::BufferizationDialect::kManualDeallocation);
+  if (isa_and_nonnull<memref::GetGlobalOp>(maker))
+    return maker->getParentOfType<func::FuncOp>().isPublic();
+  if (!isa_and_nonnull<CallOpInterface>(maker))
+    return isa_and_nonnull<bufferization::CloneOp>(maker);
+  auto result = cast<OpResult>(value);
+  if (!isProgramMemRef(result))
+    return true;
+  auto call = dyn_cast<func::CallOp>(maker);
+  auto callee =
+      call ? functions.find(call.getCalleeAttr().getAttr()) : functions.end();
+  return callee != functions.end() &&
+         callee->second.isOwned.test(result.getResultNumber());
+}
+
+void offload::Ownership::findOwned() {
+  using Origins = SmallVector<std::pair<unsigned, Value>>;
+  SmallVector<std::pair<Function *, Origins>> all;
+  for (auto &entry : functions) {
+    Function &function = entry.second;
+    if (function.isMemRef.none())
+      continue;
+    BufferViewFlowAnalysis flow(function.op);
+    Origins origins;
+    function.op.walk([&](func::ReturnOp op) {
+      for (auto [number, value] : llvm::enumerate(op.getOperands())) {
+        if (!function.isMemRef.test(number))
+          continue;
+        origins.push_back({number, value});
+        for (Value origin : flow.resolveReverse(value))
+          origins.push_back({number, origin});
+      }
+    });
+    all.push_back({&function, std::move(origins)});
+  }
+  bool isChanged = true;
+  while (std::exchange(isChanged, false))
+    for (auto &[function, origins] : all)
+      for (auto [number, origin] : origins)
+        if (!function->isOwned.test(number) && isOwned(origin)) {
+          function->isOwned.set(number);
+          isChanged = true;
+        }
+}
+
+/// Deallocation would return copies of what the function does not own.
+void offload::Ownership::hideReturns(Function &function) {
+  func::FuncOp op = function.op;
+  function.type = op.getFunctionType();
+  function.isHidden = function.isMemRef;
+  function.isHidden.reset(function.isOwned);
+  if (function.isHidden.none())
+    return;
+  op.walk([&](func::ReturnOp end) {
+    SmallVector<Value> values;
+    for (unsigned number : function.isHidden.set_bits())
+      values.push_back(end.getOperand(number));
+    OpBuilder builder(end);
+    function.returns.emplace_back(
+        end, UnrealizedConversionCastOp::create(
+                 builder, end.getLoc(), builder.getIndexType(), values));
+  });
+  for (auto &[end, values] : function.returns)
+    end->eraseOperands(function.isHidden);
+  op.setType(function.type.getWithoutArgsAndResults(
+      llvm::BitVector(function.type.getNumInputs()), function.isHidden));
+}
+
+/// Deallocation frees what calls return.
+void offload::Ownership::hideCalls(Function &function) {
+  SmallVector<OpResult> results;
+  function.op.walk([&](CallOpInterface call) {
+    for (OpResult result : call->getResults())
+      if (isa<BaseMemRefType>(result.getType()) && isProgramMemRef(result) &&
+          (function.frees || !isOwned(result)))
+        results.push_back(result);
+  });
+  for (OpResult result : results) {
+    OpBuilder builder(result.getContext());
+    builder.setInsertionPointAfter(result.getOwner());
+    auto placeholder = UnrealizedConversionCastOp::create(
+        builder, result.getLoc(), result.getType(), ValueRange());
+    result.replaceAllUsesWith(placeholder.getResult(0));
+    hidden.push_back({result, placeholder});
+  }
+}
+
+void offload::Ownership::hide() {
+  findOwned();
+  for (auto &[name, function] : functions) {
+    hideCalls(function);
+    hideReturns(function);
+    hideAtomics(function.op);
+  }
+}
+
+/// Takes memory out of what is freed.
+static void dropFrees(Value memory) {
+  for (Operation *user : llvm::to_vector(memory.getUsers())) {
+    auto free = dyn_cast<bufferization::DeallocOp>(user);
+    if (!free)
+      continue;
+    for (unsigned i = free.getMemrefs().size(); i-- > 0;)
+      if (free.getMemrefs()[i] == memory) {
+        free.getMemrefsMutable().erase(i);
+        free.getConditionsMutable().erase(i);
+      }
+  }
+}
+
+void offload::Ownership::show() {
+  for (auto &[name, function] : functions) {
+    showAtomics(function.op);
+    for (auto &[end, values] : function.returns) {
+      for (auto [number, value] :
+           llvm::zip(function.isHidden.set_bits(), values.getInputs()))
+        end->insertOperands(number, value);
+      values.erase();
+    }
+    function.op.setType(function.type);
+  }
+  for (auto &[result, placeholder] : hidden) {
+    for (Operation *user : llvm::to_vector(result.getUsers())) {
+      auto base = dyn_cast<memref::ExtractStridedMetadataOp>(user);
+      dropFrees(base ? base.getBaseBuffer() : result);
+    }
+    placeholder->getResult(0).replaceAllUsesWith(result);
+    placeholder->erase();
+  }
+}
