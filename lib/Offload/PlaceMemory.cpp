@@ -258,11 +258,13 @@ void PlaceMemory::findPieces() {
 static void setRegistered(OpBuilder &builder, Value origin, bool isRegistered,
                           bool evenIfEmpty) {
   Location loc = origin.getLoc();
-  auto ranked = cast<MemRefType>(origin.getType());
+  auto memRef = cast<BaseMemRefType>(origin.getType());
   auto type =
-      UnrankedMemRefType::get(ranked.getElementType(), ranked.getMemorySpace());
+      UnrankedMemRefType::get(memRef.getElementType(), memRef.getMemorySpace());
   auto set = [&](Value part) {
-    Value memory = memref::CastOp::create(builder, loc, type, part);
+    Value memory = part.getType() == type
+                       ? part
+                       : memref::CastOp::create(builder, loc, type, part);
     if (isRegistered)
       gpu::HostRegisterOp::create(builder, loc, memory);
     else
@@ -273,6 +275,9 @@ static void setRegistered(OpBuilder &builder, Value origin, bool isRegistered,
       set(memref::ExtractStridedMetadataOp::create(builder, loc, origin)
               .getBaseBuffer());
   };
+  auto ranked = dyn_cast<MemRefType>(memRef);
+  if (!ranked)
+    return set(origin);
   if (llvm::is_contained(ranked.getShape(), 0))
     return setFirst();
   Value elements;
@@ -308,8 +313,7 @@ void PlaceMemory::registerPiece(Piece &piece) {
         return !free.getMemref().getDefiningOp<memref::AllocOp>();
       });
   for (Value origin : piece.origins) {
-    if (!isa<MemRefType>(origin.getType()) || isOnDevice(origin) ||
-        origin.getDefiningOp<gpu::AllocOp>())
+    if (isOnDevice(origin) || origin.getDefiningOp<gpu::AllocOp>())
       continue;
     builder.setInsertionPointAfterValue(origin);
     // Who frees it by another name does not see whether it has elements.
@@ -709,8 +713,9 @@ LogicalResult PlaceMemory::placePiece(Piece &piece) {
       continue;
     return emitError(origin.getLoc())
            << "a kernel touches memory of type " << origin.getType()
-           << ", which cannot be copied to the device as a whole: pass memory "
-              "without a layout of constant strides";
+           << ", which cannot be copied to the device as a whole: pass "
+           << (type ? "memory without a layout of constant strides"
+                    : "it with its rank");
   }
   if (piece.leaving)
     return piece.leaving.emitError(

@@ -6,6 +6,7 @@
 // RUN: %{run} -e computed --expect=1.0
 // RUN: %{run} -e rounds --expect=0.0
 // RUN: %{run} -e collapsed --expect=1.0
+// RUN: %{run} --check -e unranked --input=3xi32=1,2,3 --expect=arg0=3xi32=2,4,6
 
 func.func @filled() -> f32 {
   %c0 = arith.constant 0 : index
@@ -55,4 +56,16 @@ func.func @collapsed() -> f32 {
   %all = memref.collapse_shape %m [[0, 1]] : memref<?x4xf32> into memref<?xf32>
   memref.dealloc %all : memref<?xf32>
   return %r : f32
+}
+
+// Memory without a rank is registered, too.
+func.func private @without_rank(%m: memref<*xi32>) {
+  %d = memref.cast %m : memref<*xi32> to memref<?xi32>
+  linalg.add ins(%d, %d : memref<?xi32>, memref<?xi32>) outs(%d : memref<?xi32>)
+  return
+}
+func.func @unranked(%m: memref<3xi32>) {
+  %a = memref.cast %m : memref<3xi32> to memref<*xi32>
+  call @without_rank(%a) : (memref<*xi32>) -> ()
+  return
 }
