@@ -11,7 +11,10 @@
 #include "Errors.h"
 #include "Types.h"
 
+#include "gpuasync/Memory.h"
+
 #include <cstdlib>
+#include <new>
 #include <utility>
 
 namespace binding {
@@ -139,30 +142,62 @@ Arguments::~Arguments() {
   });
 }
 
+/// A second buffer of the same memory, which Python's collector sees through;
+/// null, without an exception, if the exporter gives none.
+static Ref viewAgain(const Py_buffer &view) {
+  Ref again(PyMemoryView_FromObject(view.obj));
+  Py_buffer other;
+  bool same =
+      again && PyObject_GetBuffer(again.get(), &other, PyBUF_RECORDS_RO) == 0;
+  if (same) {
+    same = other.buf == view.buf;
+    PyBuffer_Release(&other);
+  }
+  PyErr_Clear();
+  return same ? std::move(again) : Ref();
+}
+
+/// Moves a buffer into a capsule, which releases it; null after an error.
+static Ref moveToCapsule(const Py_buffer &view) {
+  std::unique_ptr<Py_buffer> moved(new (std::nothrow) Py_buffer(view));
+  auto release = [](PyObject *capsule) {
+    auto *owned =
+        static_cast<Py_buffer *>(PyCapsule_GetPointer(capsule, nullptr));
+    keepingError([owned] { PyBuffer_Release(owned); });
+    delete owned;
+  };
+  Ref capsule(moved ? PyCapsule_New(moved.get(), nullptr, release)
+                    : PyErr_NoMemory());
+  if (capsule)
+    (void)moved.release();
+  return capsule;
+}
+
+static Ref moveToCapsule(dlpack::VersionedTensor *tensor) {
+  return Ref(PyCapsule_New(tensor, nullptr, [](PyObject *capsule) {
+    giveBack(static_cast<dlpack::VersionedTensor *>(
+        PyCapsule_GetPointer(capsule, nullptr)));
+  }));
+}
+
 bool Arguments::share(PyObject *list) {
   for (size_t i = 0; i < count; ++i) {
-    Ref owner;
-    if (hold[i].kept == Kept::Object) {
-      owner = Ref::of(hold[i].object);
-    } else if (hold[i].kept == Kept::Buffer) {
-      // Nor may the array be resized.
-      owner = Ref(PyMemoryView_FromObject(hold[i].view.obj));
-      if (!owner) {
-        PyErr_Clear();
-        owner = Ref::of(hold[i].view.obj);
-      }
-    } else if (hold[i].kept == Kept::Tensor) {
-      owner = Ref(PyCapsule_New(hold[i].tensor, nullptr, [](PyObject *capsule) {
-        giveBack(static_cast<dlpack::VersionedTensor *>(
-            PyCapsule_GetPointer(capsule, nullptr)));
-      }));
-      if (!owner)
+    Ref owner, capsule;
+    if (hold[i].kept == Kept::Buffer) {
+      owner = viewAgain(hold[i].view);
+      if (!owner && !(capsule = moveToCapsule(hold[i].view)))
         return false;
-      hold[i].kept = Kept::Nothing;
-    } else {
-      continue;
+    } else if (hold[i].kept == Kept::Tensor) {
+      if (!(capsule = moveToCapsule(hold[i].tensor)))
+        return false;
     }
-    if (PyList_Append(list, owner.get()) < 0)
+    if (capsule) {
+      hold[i].kept = Kept::Object;
+      hold[i].object = capsule.release();
+    }
+    if (hold[i].kept == Kept::Object)
+      owner = Ref::of(hold[i].object);
+    if (owner && PyList_Append(list, owner.get()) < 0)
       return false;
   }
   return true;
@@ -198,6 +233,40 @@ bool Arguments::addNumber(PyObject *object, uint32_t type,
   if (!writeNumber(type, object, held.number))
     return refuse.again();
   value[count] = gpuasync_value_make(held.number, type, 0, nullptr);
+  ++count;
+  return true;
+}
+
+/// Room for one of any type.
+static constexpr size_t elementBytes = 16;
+
+static void freeElement(PyObject *capsule) {
+  std::free(PyCapsule_GetPointer(capsule, nullptr));
+}
+
+/// The same where a copy of it may have stayed on the device
+/// (gpu_async.resident).
+static void forgetElement(PyObject *capsule) {
+  gpuasync_host_memory_changed(PyCapsule_GetPointer(capsule, nullptr),
+                               elementBytes);
+  freeElement(capsule);
+}
+
+bool Arguments::addElement(PyObject *object, uint32_t type, const Place &place,
+                           const Refusal &refuse) {
+  void *data = std::malloc(elementBytes);
+  Ref capsule(data ? PyCapsule_New(data, nullptr,
+                                   place.isCpu() ? freeElement : forgetElement)
+                   : PyErr_NoMemory());
+  if (!capsule) {
+    std::free(data);
+    return false;
+  }
+  if (!writeNumber(type, object, data))
+    return refuse.again();
+  value[count] = gpuasync_value_make(data, type, 0, nullptr);
+  hold[count].kept = Kept::Object;
+  hold[count].object = capsule.release();
   ++count;
   return true;
 }
@@ -533,7 +602,7 @@ bool Arguments::add(PyObject *object, const gpuasync_parameter &parameter,
   if (parameter.rank == 0 && !written &&
       (PyFloat_Check(object) || PyLong_Check(object) ||
        PyObject_TypeCheck(object, &PyComplex_Type)))
-    return addNumber(object, parameter.type, refuse);
+    return addElement(object, parameter.type, place, refuse);
   if (PyObject_CheckBuffer(object)) {
     if (addBuffer(object, written, refuse))
       return true;

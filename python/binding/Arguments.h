@@ -96,7 +96,7 @@ private:
     PyObject *object;
     dlpack::VersionedTensor *tensor;
     Py_buffer view;
-    alignas(16) char number[16];
+    alignas(16) char number[16]; ///< read before the call returns
   };
   struct Refusal;
 
@@ -107,7 +107,12 @@ private:
                     const Refusal &refuse, bool &added);
   bool addTensor(const dlpack::Tensor &tensor, bool readOnly, bool written,
                  int32_t device, const Refusal &refuse);
+  /// Adds a number that is passed by value.
   bool addNumber(PyObject *object, uint32_t type, const Refusal &refuse);
+  /// Adds a number as the element of a tensor without dimensions: in memory
+  /// that may outlive the call, as an array's.
+  bool addElement(PyObject *object, uint32_t type, const Place &place,
+                  const Refusal &refuse);
 
   static constexpr size_t few = 8;
   size_t count = 0;

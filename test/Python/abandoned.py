@@ -7,6 +7,7 @@
 import asyncio
 import ctypes
 import os
+import sys
 import unittest
 import weakref
 
@@ -15,7 +16,8 @@ os.environ["GPU_ASYNC_TIMEOUT"] = "0.2"
 import gpu_async as ga
 import numpy as np
 
-# @wait ends once x[0] is not 0, and then sets x[1] to 5; @next doubles x[1].
+# @wait ends once x[0] is not 0, and then sets x[1] to 5; @number reads %n then; @next
+# doubles x[1].
 exe = ga.compile("""
 func.func @wait(%x: memref<2xi32>) {
   %c1 = arith.constant 1 : index
@@ -48,6 +50,24 @@ func.func @next(%x: memref<2xi32>) {
     gpu.terminator
   }
   return
+}
+func.func @number(%n: tensor<f64>, %x: memref<2xi32>) -> tensor<2xf64> {
+  %e = tensor.empty() : tensor<2xf64>
+  %r = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} outs(%e : tensor<2xf64>) {
+  ^bb0(%q: f64):
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0 : i32
+    scf.while : () -> () {
+      %v = memref.atomic_rmw addi %zero, %x[%c0] : (i32, memref<2xi32>) -> i32
+      %again = arith.cmpi eq, %v, %zero : i32
+      scf.condition(%again)
+    } do {
+      scf.yield
+    }
+    %v = tensor.extract %n[] : tensor<f64>
+    linalg.yield %v : f64
+  } -> tensor<2xf64>
+  return %r : tensor<2xf64>
 }
 func.func @view(%x: memref<2xi32>) -> memref<2xi32> { return %x : memref<2xi32> }
 func.func @out(%x: memref<2xi32>, %y: tensor<2xi32>) -> tensor<2xi32> { return %y : tensor<2xi32> }
@@ -113,6 +133,47 @@ class Abandoned(unittest.TestCase):
         open_gate(address)
         ga.wait_abandoned(60)
         self.assertIsNone(alive())
+
+    def test_numbers_stay(self):
+        def use_memory(depth=100):
+            """Writes to the stack and the heap."""
+            lists = [bytearray(b"\xff" * size) for size in range(8, 3000, 8)]
+            return sorted(lists, key=len) if depth == 0 else use_memory(depth - 1)
+
+        for call in exe.number, lambda *a, **options: exe.number.start(*a, **options).wait():
+            for number in 3.5, 7, True:
+                x, y = gated(), np.zeros(2)
+                self.gives_up(lambda: call(number, x, out=y))
+                use_memory()
+                x[0] = 1
+                ga.wait_abandoned()
+                self.assertEqual(y.tolist(), [number] * 2)
+
+    @unittest.skipIf(sys.version_info < (3, 12), "classes have __buffer__ from Python 3.12 on")
+    def test_lent_buffers_stay(self):
+        class Lender:
+            def __init__(self):
+                self.array, self.log = np.zeros(2, "i"), []
+
+            def __buffer__(self, flags):
+                self.log.append("lent")
+                return memoryview(self.array)
+
+            def __release_buffer__(self, view):
+                self.log.append("given back")
+
+        for call in exe.wait, lambda x: exe.wait.start(x).wait():
+            x = Lender()
+            self.gives_up(lambda: call(x))
+            self.assertEqual(x.log, ["lent"])
+            x.array[0] = 1
+            ga.wait_abandoned()
+            self.assertEqual(x.log, ["lent", "given back"])
+        x = Lender()
+        y = exe.view(x)
+        self.assertEqual(x.log, ["lent"])
+        del y
+        self.assertEqual(x.log, ["lent", "given back"])
 
     def test_no_array_is_resized(self):
         data = bytearray(8)

@@ -3,7 +3,7 @@
 # its work before, and what is on the wrong side is refused.
 # The driver is a fake one, which runs no kernels.
 # REQUIRES: numpy, mock-cuda
-# RUN: env GPU_ASYNC_CUDA_LIBRARY=%mock_cuda %python %s
+# RUN: env GPU_ASYNC_CUDA_LIBRARY=%mock_cuda GPUASYNC_MOCK_EMPTY_KERNELS=1 %python %s
 import ctypes
 import os
 import unittest
@@ -102,6 +102,30 @@ class Cuda(unittest.TestCase):
             seen = i if is_new else seen
             self.assertEqual(to.tolist(), [seen] * 64)
         self.assertRaises(TypeError, ga.memory_changed, 3)
+
+    def test_numbers_do_not_stay(self):
+        exe = ga.compile("""
+            func.func @scale(%w: tensor<f32> {gpu_async.resident}, %x: tensor<64xf32>) -> tensor<64xf32> {
+              %e = tensor.empty() : tensor<64xf32>
+              %r = linalg.generic {
+                  indexing_maps = [affine_map<(d0) -> ()>, affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>],
+                  iterator_types = ["parallel"]} ins(%w, %x : tensor<f32>, tensor<64xf32>) outs(%e : tensor<64xf32>) {
+              ^bb0(%a: f32, %b: f32, %c: f32):
+                %p = arith.mulf %a, %b : f32
+                linalg.yield %p : f32
+              } -> tensor<64xf32>
+              return %r : tensor<64xf32>
+            }""", device="cuda")
+        x, w = np.ones(64, "f"), np.array(2, "f")
+
+        def uploads(number):
+            with ga.profile() as profile:
+                exe.scale(number, x)
+            return sum(row.calls for row in profile.rows if row.bytes == 4)
+
+        self.assertEqual([uploads(w) for _ in range(3)], [1, 0, 0])
+        # Another number may be at the same address.
+        self.assertEqual([uploads(float(n)) for n in range(20)], [1] * 20)
 
     def test_calls_on_a_stream(self):
         onStream = ga.compile(PROGRAM, device="cuda", place="off", stream="caller")
