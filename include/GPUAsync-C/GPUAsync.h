@@ -59,17 +59,20 @@ enum gpuasync_kind {
 
 enum {
   GPUASYNC_MAX_RANK = 8,
-  GPUASYNC_HOST = -1,   /**< gpuasync_value.device */
-  GPUASYNC_DYNAMIC = -1 /**< gpuasync_parameter.shape */
+  GPUASYNC_HOST = -1,    /**< gpuasync_value.device */
+  GPUASYNC_DYNAMIC = -1, /**< gpuasync_parameter.shape */
+  GPUASYNC_READ_ONLY = 1 /**< gpuasync_value.flags */
 };
 
 /** A number or an array: where it is, and how it lies there. */
 typedef struct gpuasync_value {
-  void *data;       /**< the number, or the element of indices 0, 0, ... */
-  uint32_t type;    /**< gpuasync_type */
-  uint32_t rank;    /**< 0 for numbers */
-  int32_t device;   /**< GPUASYNC_HOST, or the ordinal of the device */
-  int32_t reserved; /**< 0 */
+  void *data;     /**< the number, or the element of indices 0, 0, ... */
+  uint32_t type;  /**< gpuasync_type */
+  uint32_t rank;  /**< 0 for numbers */
+  int32_t device; /**< GPUASYNC_HOST, or the ordinal of the device */
+  /** 0, or GPUASYNC_READ_ONLY: a write to the elements is a fault of the
+   *  process. Memrefs and memory for results are not to be such arrays. */
+  uint32_t flags;
   int64_t shape[GPUASYNC_MAX_RANK];
   int64_t strides[GPUASYNC_MAX_RANK]; /**< in elements */
   void *owner; /**< what gpuasync_value_release frees; null: nothing */
@@ -180,7 +183,8 @@ gpuasync_executable_schedule(const gpuasync_executable *executable,
  *  are not read. Else it is written to `data`, an array as gpuasync_value_make
  *  describes it, which touches no argument and no other result: for numbers,
  *  and for tensors of constant sizes. Memrefs that a program returns are views
- *  of memory that the program answers for: `owner` is null.
+ *  of memory that the program answers for: `owner` is null, and of constants
+ *  `flags` is GPUASYNC_READ_ONLY.
  *  After an error results are as they were, except that memory given to them
  *  may have been written. After GPUASYNC_TIMEOUT, and after other errors whose
  *  message says so, the call's work goes on and uses the arguments and the

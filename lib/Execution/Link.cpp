@@ -10,9 +10,11 @@
 #include "Execution/Compile.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ExecutionEngine/JITLink/JITLink.h"
 #include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
 #include "llvm/ExecutionEngine/Orc/CompileUtils.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h"
 #include "llvm/IR/DataLayout.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/FileSystem.h"
@@ -282,6 +284,63 @@ public:
 };
 } // namespace
 
+namespace {
+/// Lists the sections of an object that have no write access once it is linked.
+class FindReadOnly : public orc::ObjectLinkingLayer::Plugin {
+public:
+  explicit FindReadOnly(std::vector<std::pair<uintptr_t, uintptr_t>> &list)
+      : list(list) {}
+
+  void modifyPassConfig(orc::MaterializationResponsibility &,
+                        jitlink::LinkGraph &,
+                        jitlink::PassConfiguration &passes) override {
+    passes.PostAllocationPasses.push_back([this](jitlink::LinkGraph &graph) {
+      for (jitlink::Section &section : graph.sections()) {
+        bool isWritten =
+            (section.getMemProt() & orc::MemProt::Write) != orc::MemProt::None;
+        if (isWritten || section.getMemLifetime() != orc::MemLifetime::Standard)
+          continue;
+        jitlink::SectionRange range(section);
+        list.emplace_back(range.getStart().getValue(),
+                          range.getEnd().getValue());
+      }
+      return Error::success();
+    });
+  }
+  Error notifyFailed(orc::MaterializationResponsibility &) override {
+    return Error::success();
+  }
+  Error notifyRemovingResources(orc::JITDylib &, orc::ResourceKey) override {
+    return Error::success();
+  }
+  void notifyTransferringResources(orc::JITDylib &, orc::ResourceKey,
+                                   orc::ResourceKey) override {}
+
+private:
+  std::vector<std::pair<uintptr_t, uintptr_t>> &list;
+};
+} // namespace
+
+/// Whether a library, or the executable, has `address` in a segment without
+/// write access.
+static bool isReadOnlyInLibrary(const void *address) {
+  dl_find_object object;
+  if (_dl_find_object(const_cast<void *>(address), &object) != 0)
+    return false;
+  auto *begin = static_cast<const char *>(object.dlfo_map_start);
+  auto *header = reinterpret_cast<const ElfW(Ehdr) *>(begin);
+  auto *segments =
+      reinterpret_cast<const ElfW(Phdr) *>(begin + header->e_phoff);
+  uintptr_t place =
+      reinterpret_cast<uintptr_t>(address) - object.dlfo_link_map->l_addr;
+  return any_of(
+      ArrayRef(segments, header->e_phnum), [place](const ElfW(Phdr) & segment) {
+        return place - segment.p_vaddr < segment.p_memsz &&
+               (segment.p_type == PT_GNU_RELRO ||
+                (segment.p_type == PT_LOAD && !(segment.p_flags & PF_W)));
+      });
+}
+
 LinkedProgram::LinkedProgram() = default;
 LinkedProgram::~LinkedProgram() = default;
 
@@ -339,6 +398,9 @@ Error LinkedProgram::link(MemoryBufferRef object, const Libraries &libraries) {
   if (!made)
     return made.takeError();
   jit = std::move(*made);
+  if (auto *layer =
+          dyn_cast<orc::ObjectLinkingLayer>(&jit->getObjLinkingLayer()))
+    layer->addPlugin(std::make_shared<FindReadOnly>(readOnly));
   std::string linkError;
   jit->getExecutionSession().setErrorReporter([&linkError](Error error) {
     linkError += toString(std::move(error)) + " ";
@@ -373,6 +435,15 @@ Error LinkedProgram::link(MemoryBufferRef object, const Libraries &libraries) {
   jit->getExecutionSession().setErrorReporter(
       [](Error error) { consumeError(std::move(error)); });
   return Error::success();
+}
+
+bool LinkedProgram::isReadOnly(const void *address) const {
+  auto place = reinterpret_cast<uintptr_t>(address);
+  return any_of(readOnly,
+                [place](const std::pair<uintptr_t, uintptr_t> &range) {
+                  return range.first <= place && place < range.second;
+                }) ||
+         isReadOnlyInLibrary(address);
 }
 
 void LinkedProgram::construct() {

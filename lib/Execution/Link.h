@@ -16,8 +16,10 @@
 #include "llvm/Support/Error.h"
 #include "llvm/Support/MemoryBuffer.h"
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace llvm::orc {
@@ -88,6 +90,9 @@ public:
   void forEachFunction(llvm::function_ref<void(llvm::StringRef, uint64_t,
                                                uint64_t, uint64_t, uint64_t)>
                            visit);
+  /// Whether `address` lies in memory that nothing may write: constants of the
+  /// program, or of a library of this process. Thread safe, after link.
+  bool isReadOnly(const void *address) const;
   /// Runs the program's global constructors.
   void construct();
   /// Releases the program and runs what it left to atexit and its global
@@ -97,6 +102,9 @@ public:
 private:
   std::unique_ptr<llvm::orc::LLJIT> jit;
   std::vector<ObjectSymbol> symbols;
+  /// Addresses of the program's sections without write access, from one to
+  /// before the other.
+  std::vector<std::pair<uintptr_t, uintptr_t>> readOnly;
   std::unique_ptr<char> dsoHandle; ///< the program, for __cxa_atexit
   const gpuasync_program *program = nullptr;
   void (*constructors)() = nullptr;

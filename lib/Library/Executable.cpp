@@ -829,6 +829,12 @@ gpuasync_status *Call::check(const char *what, size_t index,
       return refuse(what, index, parameter,
                     "its data is at an address that is not a multiple of the "
                     "element's size");
+    bool isWritten =
+        parameter.kind == GPUASYNC_KIND_MEMREF || what == StringRef("result");
+    if (isWritten && (value.flags & GPUASYNC_READ_ONLY))
+      return refuse(what, index, parameter,
+                    "the function may write it, but the array is read-only; "
+                    "pass a copy");
     bool onDevice = value.device != GPUASYNC_HOST;
     if (value.device < GPUASYNC_HOST ||
         (onDevice && value.device != executable.device->ordinal))
@@ -982,8 +988,15 @@ void Call::readResult(size_t index, gpuasync_value &result) {
     result.shape[i] = descriptor[3 + i];
     result.strides[i] = descriptor[3 + parameter.rank + i];
   }
+  auto address = reinterpret_cast<uintptr_t>(result.data);
   if (parameter.kind == GPUASYNC_KIND_TENSOR)
     result.owner = reinterpret_cast<void *>(descriptor[0]);
+  else if (none_of(ranges,
+                   [&](const Range &range) {
+                     return range.begin <= address && address < range.end;
+                   }) &&
+           executable.linked.isReadOnly(result.data))
+    result.flags = GPUASYNC_READ_ONLY;
 }
 
 gpuasync_status *Call::run(void *stream, const gpuasync_value *arguments,

@@ -226,6 +226,10 @@ static std::string typeOf(PyObject *object) {
   return text ? text : "object";
 }
 
+static const char *const readOnlyText =
+    "the function may write it, but the array is read-only; pass a copy "
+    "(numpy.array(a))";
+
 bool Arguments::addNumber(PyObject *object, uint32_t type,
                           const Refusal &refuse) {
   Hold &held = hold[count];
@@ -293,8 +297,7 @@ bool Arguments::addBuffer(PyObject *object, bool written,
       return false;
     }
     Ref owned[] = {Ref(type), Ref(error), Ref(trace)};
-    return refuse("the function may write it, but the array is read-only; "
-                  "pass a copy (numpy.array(a))");
+    return refuse(readOnlyText);
   }
   const Py_buffer &view = held.view;
   auto fail = [&](const std::string &why) {
@@ -313,7 +316,7 @@ bool Arguments::addBuffer(PyObject *object, bool written,
   made.type = type;
   made.rank = uint32_t(view.ndim);
   made.device = GPUASYNC_HOST;
-  made.reserved = 0;
+  made.flags = 0;
   made.owner = nullptr;
   uint64_t expected = uint64_t(view.itemsize);
   if (fitsRank(view.ndim))
@@ -386,7 +389,7 @@ bool Arguments::addTensor(const dlpack::Tensor &tensor, bool readOnly,
   made.type = type;
   made.rank = uint32_t(tensor.rank);
   made.device = device;
-  made.reserved = 0;
+  made.flags = 0;
   made.owner = nullptr;
   uint64_t expected = 1;
   if (fitsRank(tensor.rank))
@@ -589,6 +592,8 @@ bool Arguments::add(PyObject *object, const gpuasync_parameter &parameter,
       return refuse("the array is on another device than the program, which "
                     "runs on " +
                     place.name());
+    if (written && isReadOnly(array))
+      return refuse(readOnlyText);
     if (array->pending && (!stream || stream->native != array->pending->native))
       return refuse("the array is still being written on another stream; give "
                     "the call that stream, or synchronize it and take the "

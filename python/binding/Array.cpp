@@ -118,6 +118,10 @@ static const char *const onDevice =
     "the array is on the device; take it by DLPack (torch.from_dlpack, "
     "cupy.from_dlpack)";
 
+static const char *const readOnly =
+    "the array is a constant of the program, which is read-only; "
+    "numpy.array(a) copies it";
+
 static int getBuffer(PyObject *object, Py_buffer *view, int flags) {
   Array *self = cast(object);
   const gpuasync_value &value = self->value;
@@ -127,6 +131,8 @@ static int getBuffer(PyObject *object, Py_buffer *view, int flags) {
   auto asks = [flags](int what) { return (flags & what) == what; };
   if (!isOnHost(self))
     refused = onDevice;
+  else if (isReadOnly(self) && asks(PyBUF_WRITABLE))
+    refused = readOnly;
   else if (!element.format && asks(PyBUF_FORMAT))
     refused = "buffers have no format for bf16; numpy() gives an array of "
               "ml_dtypes.bfloat16, and __dlpack__ knows the type";
@@ -146,7 +152,7 @@ static int getBuffer(PyObject *object, Py_buffer *view, int flags) {
   view->buf = value.data;
   view->itemsize = element.bytes;
   view->len = countElements(value) * element.bytes;
-  view->readonly = 0;
+  view->readonly = isReadOnly(self);
   view->ndim = int(value.rank);
   view->format =
       asks(PyBUF_FORMAT) ? const_cast<char *>(element.format) : nullptr;
@@ -294,6 +300,11 @@ static PyObject *toDLPack(PyObject *object, PyObject *args, PyObject *kwargs) {
                       "max_version is a tuple of two integers");
     return nullptr;
   }
+  // Before version 1 no consumer knows that it is not to write.
+  if (major < 1 && isReadOnly(self)) {
+    PyErr_SetString(PyExc_BufferError, readOnly);
+    return nullptr;
+  }
   if (major < 1)
     return exportArray<dlpack::ManagedTensor>(
         self, dlpack::name, [](PyObject *capsule) {
@@ -308,6 +319,7 @@ static PyObject *toDLPack(PyObject *object, PyObject *args, PyObject *kwargs) {
         PyCapsule_GetPointer(capsule, dlpack::versionedName));
     managed->major = 1;
     managed->minor = 0;
+    managed->flags = isReadOnly(self) ? dlpack::readOnlyFlag : 0;
   }
   return capsule;
 }

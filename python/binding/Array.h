@@ -55,6 +55,10 @@ struct Array {
 /// Makes the type and puts it into the module. False after an error.
 bool initArray(PyObject *module);
 bool isArray(PyObject *object);
+/// Whether a write to its elements is a fault: a constant of the program's.
+inline bool isReadOnly(const Array *array) {
+  return array->value.flags & GPUASYNC_READ_ONLY;
+}
 /// Takes over one reference of `storage`, or with null makes a view, which
 /// `owners` keep. Null after an error.
 PyObject *makeArray(Storage *storage, Ref owners, const gpuasync_value &value,

@@ -507,6 +507,46 @@ func.func @whole(%a: memref<2x3xi32>) { return })");
       << status.message();
 }
 
+TEST(Library, ConstantsAreReadOnly) {
+  Executable executable(R"(
+memref.global constant @table : memref<4xf32> = dense<[1.0, 2.0, 3.0, 4.0]>
+memref.global @variable : memref<4xf32> = dense<[1.0, 2.0, 3.0, 4.0]>
+func.func @both() -> (memref<4xf32>, memref<4xf32>) {
+  %a = memref.get_global @table : memref<4xf32>
+  %b = memref.get_global @variable : memref<4xf32>
+  return %a, %b : memref<4xf32>, memref<4xf32>
+}
+func.func @same(%x: memref<4xf32>) -> memref<4xf32> { return %x : memref<4xf32> }
+func.func @twice(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %r = arith.addf %x, %x : tensor<4xf32>
+  return %r : tensor<4xf32>
+})");
+  std::vector<gpuasync_value> both(2), results(1);
+  Status status = executable.call("both", {}, both);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(both[0].flags, uint32_t(GPUASYNC_READ_ONLY));
+  EXPECT_EQ(both[1].flags, 0u);
+  status = executable.call("same", {both[0]}, results);
+  EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
+  EXPECT_TRUE(says(status, "argument 0 of memref<4xf32>: the function may "
+                           "write it, but the array is read-only"))
+      << status.message();
+  status = executable.call("same", {both[1]}, results);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(results[0].flags, 0u);
+  results[0] = both[0];
+  status = executable.call("twice", {both[1]}, results);
+  EXPECT_TRUE(says(status, "result 0 of tensor<4xf32>: the function may write "
+                           "it, but the array is read-only"))
+      << status.message();
+  results[0].data = nullptr;
+  status = executable.call("twice", {both[0]}, results);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(results[0].flags, 0u);
+  EXPECT_EQ(static_cast<float *>(results[0].data)[3], 8);
+  gpuasync_value_release(&results[0]);
+}
+
 TEST(Library, StridesOfNoElementsDoNotMatter) {
   Executable executable(R"(
 func.func @tensor(%x: tensor<3x0x2xf32>) { return }

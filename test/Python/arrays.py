@@ -3,6 +3,7 @@
 # The arrays are NumPy's.
 # REQUIRES: numpy
 # RUN: %python %s
+import ctypes
 import unittest
 
 import gpu_async as ga
@@ -53,6 +54,55 @@ class Arrays(unittest.TestCase):
         del y
         gc.collect()
         self.assertIsNone(alive())
+
+    def test_constants_are_read_only(self):
+        exe = compile("""
+            memref.global constant @table : memref<4xf32> = dense<[1.0, 2.0, 3.0, 4.0]>
+            memref.global constant @zeros : memref<4xf32> = dense<0.0>
+            memref.global "private" constant @half : memref<4xbf16> = dense<2.0>
+            memref.global @variable : memref<4xf32> = dense<[1.0, 2.0, 3.0, 4.0]>
+            memref.global constant @in6addr_loopback : memref<16xui8>  // the C library's
+            func.func @constant() -> (memref<4xf32>, memref<4xf32>, memref<4xbf16>, memref<16xui8>) {
+              %a = memref.get_global @table : memref<4xf32>
+              %b = memref.get_global @zeros : memref<4xf32>
+              %c = memref.get_global @half : memref<4xbf16>
+              %d = memref.get_global @in6addr_loopback : memref<16xui8>
+              return %a, %b, %c, %d : memref<4xf32>, memref<4xf32>, memref<4xbf16>, memref<16xui8>
+            }
+            func.func @changes() -> memref<4xf32> {
+              %r = memref.get_global @variable : memref<4xf32>
+              return %r : memref<4xf32>
+            }
+            func.func @either(%first: i1, %x: memref<4xf32>) -> memref<2xf32, strided<[1], offset: 1>> {
+              %c = memref.get_global @table : memref<4xf32>
+              %s = arith.select %first, %c, %x : memref<4xf32>
+              %r = memref.subview %s[1] [2] [1] : memref<4xf32> to memref<2xf32, strided<[1], offset: 1>>
+              return %r : memref<2xf32, strided<[1], offset: 1>>
+            }
+            func.func @twice(%x: tensor<4xf32>) -> tensor<4xf32> {
+              %r = arith.addf %x, %x : tensor<4xf32>
+              return %r : tensor<4xf32>
+            }""")
+        x = np.zeros(4, "f")
+        table, zeros, half, loopback = exe.constant()
+        for array, elements in ((table, [1, 2, 3, 4]), (table.view("i32").view("f32"), [1, 2, 3, 4]), (zeros, [0] * 4),
+                                (half.view("ui16"), [0x4000] * 4), (loopback, [0] * 15 + [1]), (exe.either(True, x), [2, 3])):
+            self.assertEqual((memoryview(array).readonly, array.numpy().flags.writeable), (True, False))
+            self.assertEqual(array.numpy().tolist(), elements)
+            with self.assertRaisesRegex(ValueError, "read-only"):
+                array.numpy()[0] = 9
+            with self.assertRaisesRegex(BufferError, "constant of the program, which is read-only"):
+                ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(array), ctypes.create_string_buffer(128), 1)  # PyBUF_WRITABLE
+        for array in exe.changes(), exe.either(False, x), exe.twice(table):
+            self.assertEqual((memoryview(array).readonly, array.numpy().flags.writeable), (False, True))
+            array.numpy()[:] = 7
+        self.assertEqual(exe.changes().numpy().tolist(), [7] * 4)
+        self.assertEqual(x.tolist(), [0, 7, 7, 0])
+        with self.assertRaisesRegex(ga.ArgumentError, "argument 1 of .*may write it, but the array is read-only; pass a copy"):
+            exe.either(True, table)
+        with self.assertRaisesRegex(ga.ArgumentError, "result 0 of .*may write it, but the array is read-only; pass a copy"):
+            exe.twice(x, out=table)
+        self.assertEqual(exe.twice(table).numpy().tolist(), [2, 4, 6, 8])
 
     def test_tensor_results_are_new(self):
         exe = compile("""

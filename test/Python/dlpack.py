@@ -14,7 +14,7 @@ from unittest import mock
 import gpu_async as ga
 import numpy as np
 
-from Inputs.producer import P, OldProducer, Producer, consume, exchanging, new_capsule
+from Inputs.producer import P, OldProducer, Producer, Versioned, consume, exchanging, new_capsule, pointer_of
 
 exe = ga.compile("""
 func.func @view(%x: memref<?x?xf32>) -> memref<?x?xf32> { return %x : memref<?x?xf32> }
@@ -23,10 +23,28 @@ func.func @twice(%x: tensor<?x?xf32>) -> tensor<?x?xf32> {
   return %r : tensor<?x?xf32>
 }
 func.func @half(%x: memref<?xbf16>) -> memref<?xbf16> { return %x : memref<?xbf16> }
+memref.global constant @table : memref<4xf32> = dense<[1.0, 2.0, 3.0, 4.0]>
+func.func @sink(%x: memref<?xf32>) { return }
+func.func @constant() -> memref<4xf32> {
+  %r = memref.get_global @table : memref<4xf32>
+  return %r : memref<4xf32>
+}
 """, device="cpu")
 
 
 class Into(unittest.TestCase):
+    def test_constants_are_read_only(self):
+        constant = exe.constant()
+        for array, flags in (constant, 1), (constant.view("i32"), 1), (exe.twice(np.ones((2, 3), "f")), 0):
+            capsule = array.__dlpack__(max_version=(1, 0))
+            given = ctypes.cast(pointer_of(capsule, b"dltensor_versioned"), P(Versioned)).contents
+            self.assertEqual(given.flags, flags)
+        for options in {}, {"max_version": None}, {"max_version": (0, 8)}:  # has no such flag
+            with self.assertRaisesRegex(BufferError, "constant of the program, which is read-only; .* copies it"):
+                constant.__dlpack__(**options)
+        with self.assertRaisesRegex(ga.ArgumentError, "read-only"):
+            exe.sink(constant)
+
     def test_without_a_copy(self):
         for producer in (Producer(), Producer(versioned=False), OldProducer(versioned=False)):
             y = exe.view(producer)
