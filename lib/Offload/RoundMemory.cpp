@@ -7,20 +7,53 @@
 
 #include "RoundMemory.h"
 
+#include "GPUAsync/Upstream/IntegerRanges.h"
 #include "Kernels/Common/Allocas.h"
 #include "Schedule.h"
 
+#include "mlir/Analysis/DataFlow/ConstantPropagationAnalysis.h"
+#include "mlir/Analysis/DataFlow/DeadCodeAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::gpuasync;
 using namespace mlir::gpuasync::offload;
+
+/// The greatest value that a number may have, by the ranges of what it is
+/// computed of.
+static std::optional<int64_t> findMost(Value number) {
+  DataFlowSolver solver;
+  solver.load<dataflow::DeadCodeAnalysis>();
+  // The analysis of dead code asks this one.
+  solver.load<dataflow::SparseConstantPropagation>();
+  solver.load<IntegerRanges>();
+  if (failed(solver.initializeAndRun(
+          number.getParentRegion()->getParentOfType<FunctionOpInterface>())))
+    return std::nullopt;
+  auto *state = solver.lookupState<dataflow::IntegerValueRangeLattice>(number);
+  if (!state || state->getValue().isUninitialized())
+    return std::nullopt;
+  const APInt &most = state->getValue().getValue().smax();
+  if (most.isMaxSignedValue())
+    return std::nullopt;
+  return most.getSExtValue();
+}
+
+/// The size that an allocation is given for the dimension.
+static Value getGivenSize(Value memory, int64_t dim) {
+  Operation *maker = memory.getDefiningOp();
+  if (!isa_and_nonnull<memref::AllocOp, memref::AllocaOp>(maker))
+    return {};
+  return maker->getOperand(
+      cast<MemRefType>(memory.getType()).getDynamicDimIndex(dim));
+}
 
 std::optional<int64_t> offload::findMostBytes(Value memory) {
   auto type = cast<MemRefType>(memory.getType());
@@ -35,9 +68,13 @@ std::optional<int64_t> offload::findMostBytes(Value memory) {
           presburger::BoundType::UB,
           ValueBoundsConstraintSet::Variable(memory, dim), nullptr,
           /*closedUB=*/true);
-      if (failed(most))
+      Value given = getGivenSize(memory, dim);
+      std::optional<int64_t> found = succeeded(most) ? *most
+                                     : given         ? findMost(given)
+                                                     : std::nullopt;
+      if (!found)
         return std::nullopt;
-      size = *most;
+      size = *found;
     }
     if (llvm::MulOverflow(bytes, size, bytes))
       return std::nullopt;
