@@ -262,3 +262,15 @@ func.func @affine_loop(%t: tensor<4xf32>, %m: memref<4xf32>, %n: index) {
   }
   return
 }
+
+// Constants that are no number, and dimensions that are not there.
+// CHECK-LABEL: func.func @odd
+// CHECK: return
+func.func @odd(%t: tensor<?xi32>, %m: memref<?xi32>) -> (i32, tensor<2xi32>) {
+  %p = ub.poison : index
+  %v = tensor.extract %t[%p] : tensor<?xi32>
+  %c9 = arith.constant 9 : index
+  %k = memref.dim %m, %c9 : memref<?xi32>
+  %s = tensor.extract_slice %t[%k] [2] [1] : tensor<?xi32> to tensor<2xi32>
+  return %v, %s : i32, tensor<2xi32>
+}

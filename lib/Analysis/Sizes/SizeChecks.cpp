@@ -19,6 +19,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
+#include "mlir/Interfaces/ShapedOpInterfaces.h"
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -113,16 +114,14 @@ static Value getShapeSource(Value array) {
 namespace {
 /// What MLIR knows of sizes and numbers of type index. Its models of arith ops
 /// know numbers only: asked for a size of a tensor that the op makes, they end
-/// the process (MLIR 22.1).
+/// the process (MLIR 22.1). So do those of dimensions that are not there.
 class KnownBounds : public ValueBoundsConstraintSet {
 public:
   explicit KnownBounds(MLIRContext *context)
       : ValueBoundsConstraintSet(context, [this](Value value,
                                                  std::optional<int64_t> dim,
                                                  ValueBoundsConstraintSet &) {
-          Operation *maker = value.getDefiningOp();
-          return (dim && maker &&
-                  isa<arith::ArithDialect>(maker->getDialect())) ||
+          return isUnknown(value, dim) ||
                  (last >= 0 && comparePos(first, comparison, last));
         }) {}
   bool isShown(const Variable &lhs, ComparisonOperator op,
@@ -135,10 +134,33 @@ public:
   }
 
 private:
+  static bool isUnknown(Value value, std::optional<int64_t> dim) {
+    Operation *maker = value.getDefiningOp();
+    if (dim)
+      return maker && isa<arith::ArithDialect>(maker->getDialect());
+    auto size = dyn_cast_or_null<ShapedDimOpInterface>(maker);
+    if (!size)
+      return false;
+    auto type = cast<ShapedType>(size.getShapedValue().getType());
+    std::optional<int64_t> at = getConstantIntValue(size.getDimension());
+    return !type.hasRank() || !at || *at < 0 || *at >= type.getRank();
+  }
+
   int64_t first = -1, last = -1;
   ComparisonOperator comparison = EQ;
 };
 } // namespace
+
+/// Constants as attributes; another constant than a number (ub.poison) as the
+/// value that it is.
+static SmallVector<OpFoldResult> getNumbers(ValueRange values) {
+  return llvm::map_to_vector(values, [](Value value) -> OpFoldResult {
+    std::optional<int64_t> number = getConstantIntValue(value);
+    if (!number)
+      return value;
+    return IntegerAttr::get(value.getType(), *number);
+  });
+}
 
 /// Whether `size` elements from `offset` on, `stride` apart, are shown to lie
 /// in dimension `dim` of `array`.
@@ -758,14 +780,14 @@ void SizeChecks::visitOp(Operation *op) {
                    "writes outside of its destination");
       })
       .Case([&](tensor::ExtractOp extract) {
-        auto indices = getAsOpFoldResult(extract.getIndices());
+        auto indices = getNumbers(extract.getIndices());
         SmallVector<OpFoldResult> ones(
             indices.size(), Builder(op->getContext()).getIndexAttr(1));
         visitSlice(op, extract.getTensor(), indices, ones, ones,
                    "reads outside of its source");
       })
       .Case([&](tensor::InsertOp insert) {
-        auto indices = getAsOpFoldResult(insert.getIndices());
+        auto indices = getNumbers(insert.getIndices());
         SmallVector<OpFoldResult> ones(
             indices.size(), Builder(op->getContext()).getIndexAttr(1));
         visitSlice(op, insert.getDest(), indices, ones, ones,
