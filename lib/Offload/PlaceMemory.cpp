@@ -44,6 +44,8 @@ struct Piece {
   /// Single elements that the host reads or writes.
   SmallVector<Operation *> elements;
   SmallVector<memref::DeallocOp> frees;
+  /// Operands of the function's returns.
+  SmallVector<OpOperand *> returns;
   /// What takes the memory elsewhere.
   Operation *escape = nullptr;
   /// Memory of the stack with other names outside of the block that makes it.
@@ -62,8 +64,7 @@ private:
   }
   void hoistGlobals();
   void findPieces();
-  void addUser(Piece &piece, Value value, Operation *user,
-               KernelTable &kernels);
+  void addUse(Piece &piece, OpOperand &use, KernelTable &kernels);
   LogicalResult placePiece(Piece &piece);
   bool isCallers(Value origin);
   bool mayCallsKnowMemory();
@@ -119,16 +120,22 @@ static bool isFollowed(Value address) {
   });
 }
 
-void PlaceMemory::addUser(Piece &piece, Value value, Operation *user,
-                          KernelTable &kernels) {
+void PlaceMemory::addUse(Piece &piece, OpOperand &use, KernelTable &kernels) {
+  Value value = use.get();
+  Operation *user = use.getOwner();
   if (user->getParentOfType<gpu::LaunchOp>()) {
     piece.isInKernels = piece.isTouched = true;
     piece.isWritten |= mayWrite(user, value);
     return;
   }
-  // An argument is returned as the caller's memory that it is.
-  if (isa<func::ReturnOp>(user) && isArgument(value))
+  if (isa<func::ReturnOp>(user)) {
+    // An argument is returned as the caller's memory that it is.
+    if (!isArgument(value)) {
+      piece.isTouched = true;
+      piece.returns.push_back(&use);
+    }
     return;
+  }
   piece.isTouched |= !isa<memref::DimOp, ViewLikeOpInterface>(user);
   if (auto launch = dyn_cast<gpu::LaunchFuncOp>(user)) {
     piece.isInKernels = piece.isWritten = true;
@@ -242,8 +249,8 @@ void PlaceMemory::findPieces() {
          !isa<ViewLikeOpInterface, arith::SelectOp, RegionBranchOpInterface>(
              maker)))
       piece.origins.push_back(value);
-    for (Operation *user : value.getUsers())
-      addUser(piece, value, user, kernels);
+    for (OpOperand &use : value.getUses())
+      addUse(piece, use, kernels);
     if (auto made = dyn_cast_or_null<memref::AllocaOp>(maker))
       for (Value view : flow.resolve(value))
         if (!made->getParentRegion()->isAncestor(view.getParentRegion()))
@@ -475,7 +482,8 @@ void PlaceMemory::shadow(Piece &piece, Value origin) {
                            sizes, ValueRange(), /*hostShared=*/false);
   Value memory = alloc.getMemref();
   llvm::SmallPtrSet<Operation *, 8> own{alloc};
-  if (!isResult)
+  // Nothing is in it yet.
+  if (!isResult && !origin.getDefiningOp<memref::AllocOp>())
     own.insert(gpu::MemcpyOp::create(builder, loc, Type(), ValueRange(), memory,
                                      origin));
   if (contiguous != type)
@@ -486,6 +494,13 @@ void PlaceMemory::shadow(Piece &piece, Value origin) {
     own.insert(gpu::MemcpyOp::create(builder, loc, Type(), ValueRange(), target,
                                      source));
   };
+  for (OpOperand *end : piece.returns)
+    if (auto cast = end->get().getDefiningOp<memref::CastOp>()) {
+      builder.setInsertionPoint(end->getOwner());
+      auto back = memref::CastOp::create(builder, loc, cast.getType(), origin);
+      own.insert(back);
+      end->set(back);
+    }
   const bool isCopiedBack = !isConstant && (isResult || piece.isWritten);
   for (Operation *end : findEnds(origin)) {
     builder.setInsertionPoint(end);
@@ -652,11 +667,24 @@ void PlaceMemory::addSharedResidents(
   }
 }
 
+/// Whether it is memory that the function allocates and returns as a whole.
+static bool isReturnedAsItIs(const Piece &piece) {
+  if (piece.returns.empty() || piece.origins.size() != 1 ||
+      !piece.frees.empty())
+    return false;
+  Value origin = piece.origins.front();
+  return origin.getDefiningOp<memref::AllocOp>() &&
+         llvm::all_of(piece.returns, [&](OpOperand *end) {
+           auto cast = end->get().getDefiningOp<memref::CastOp>();
+           return (cast ? cast.getSource() : end->get()) == origin;
+         });
+}
+
 LogicalResult PlaceMemory::placePiece(Piece &piece) {
   if (!piece.isInKernels)
     return success();
   SmallVector<Value> kept;
-  if (!piece.escape)
+  if (!piece.escape && piece.returns.empty())
     llvm::copy_if(piece.origins, std::back_inserter(kept), [&](Value origin) {
       // Of a constant that other memory is taken for, a kernel has its own.
       return isKept(origin) &&
@@ -667,16 +695,19 @@ LogicalResult PlaceMemory::placePiece(Piece &piece) {
     if (failed(keep(piece, origin)))
       return failure();
   }
+  // The caller gets memory of the host, and the device a copy of it.
+  const bool isReturned =
+      device != OffloadDevice::CPU && isReturnedAsItIs(piece);
   SmallVector<Value> allocs, others;
   for (Value origin : piece.origins) {
     if (origin.getDefiningOp<gpu::AllocOp>() || isOnDevice(origin))
       continue;
-    if (!origin.getDefiningOp<memref::AllocOp>() && findEnds(origin).empty())
+    const bool isAlloc = origin.getDefiningOp<memref::AllocOp>() && !isReturned;
+    if (!isAlloc && findEnds(origin).empty())
       return emitError(origin.getLoc())
              << "a kernel touches this memory, which is made in one of several "
                 "blocks: make it in the first block of the function";
-    (origin.getDefiningOp<memref::AllocOp>() ? allocs : others)
-        .push_back(origin);
+    (isAlloc ? allocs : others).push_back(origin);
   }
   if (allocs.empty() && others.empty()) {
     if (device != OffloadDevice::CPU &&
@@ -686,7 +717,8 @@ LogicalResult PlaceMemory::placePiece(Piece &piece) {
         copyElement(op);
     return success();
   }
-  bool isPrivate = others.empty() && piece.elements.empty() && !piece.escape;
+  bool isPrivate = others.empty() && piece.elements.empty() &&
+                   piece.returns.empty() && !piece.escape;
   const bool isRegistered = device == OffloadDevice::CPU && !isPrivate;
   for (Value origin : others) {
     Operation *maker = origin.getDefiningOp();
@@ -695,7 +727,8 @@ LogicalResult PlaceMemory::placePiece(Piece &piece) {
     if (isRegistered &&
         (piece.frees.empty() || !isa_and_nonnull<CallOpInterface>(maker)))
       continue;
-    if (maker && !isa<memref::GetGlobalOp, memref::AllocaOp>(maker))
+    if (maker &&
+        !isa<memref::GetGlobalOp, memref::AllocaOp, memref::AllocOp>(maker))
       return maker->emitError("a kernel touches this memory, and it is not "
                               "known where it is: copy it to memory that is "
                               "allocated here");
@@ -722,6 +755,8 @@ LogicalResult PlaceMemory::placePiece(Piece &piece) {
         "a kernel touches this memory, which branches or loops hand on behind "
         "the block where it is made: use memref.alloc, or make it in the first "
         "block of the function");
+  if (!piece.returns.empty() && !isReturned && !piece.escape)
+    piece.escape = piece.returns.front()->getOwner();
   if (piece.escape)
     return piece.escape->emitError(
         "takes memory that a kernel touches and that would be on the device: "

@@ -21,6 +21,12 @@
 // RUN: %{run} %t/both.mlir -e stored | FileCheck %s --check-prefix=STORED
 // RUN: %{gpu} | %{run} - -e stored | FileCheck %s --check-prefix=STORED
 // STORED: result[0]: f32=5
+// RUN: %{run} %t/both.mlir -e allocated --input=4xf32=1,2,3,4 | FileCheck %s --check-prefix=ALLOCATED
+// RUN: %{gpu} | %{run} - -e allocated --input=4xf32=1,2,3,4 | FileCheck %s --check-prefix=ALLOCATED
+// ALLOCATED: result[0]: 4xf32=2 4 6 8
+// RUN: %{run} %t/both.mlir -e open_size | FileCheck %s --check-prefix=OPEN
+// RUN: %{gpu} | %{run} - -e open_size | FileCheck %s --check-prefix=OPEN
+// OPEN: result[0]: f32=6
 // RUN: %{run} %t/cpu.mlir -e both --input=4xf32=1 | FileCheck %s --check-prefix=BOTH
 // BOTH: result[0]: f32=4
 // RUN: %{run} %t/cpu.mlir -e through --input=4xf32=1 --output=- --output=- | FileCheck %s --check-prefix=THROUGH
@@ -173,6 +179,38 @@ func.func @stored() -> f32 {
   memref.dealloc %m : memref<4xf32>
   memref.dealloc %where : memref<1xmemref<4xf32>>
   return %r : f32
+}
+
+// A GPU computes in a copy of what is returned.
+func.func @allocated(%x: memref<4xf32>) -> memref<4xf32> {
+  %m = memref.alloc() : memref<4xf32>
+  linalg.add ins(%x, %x : memref<4xf32>, memref<4xf32>) outs(%m : memref<4xf32>)
+  return %m : memref<4xf32>
+}
+func.func private @twos(%n: index, %k: index) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %isEnd = arith.cmpi eq, %k, %c0 : index
+  %two = arith.constant 2.0 : f32
+  %v = scf.if %isEnd -> f32 {
+    scf.yield %two : f32
+  } else {
+    %less = arith.subi %k, %c1 : index
+    %t = func.call @twos(%n, %less) : (index, index) -> tensor<?xf32>
+    %y = tensor.extract %t[%c0] : tensor<?xf32>
+    %z = arith.addf %y, %two : f32
+    scf.yield %z : f32
+  }
+  %e = tensor.empty(%c3) : tensor<?xf32>
+  %r = linalg.fill ins(%v : f32) outs(%e : tensor<?xf32>) -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+func.func @open_size() -> f32 {
+  %c2 = arith.constant 2 : index
+  %t = call @twos(%c2, %c2) : (index, index) -> tensor<?xf32>
+  %v = tensor.extract %t[%c2] : tensor<?xf32>
+  return %v : f32
 }
 }
 
