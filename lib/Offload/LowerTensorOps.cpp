@@ -266,6 +266,10 @@ LogicalResult LowerTensorOps::lower(Operation *op) {
     else if (mayCrop(pad))
       now = cropPad(pad, rewriter);
     return keepInPlace(now, rewriter);
+  } else if (auto reduce = dyn_cast<scf::ReduceOp>(op)) {
+    if (llvm::any_of(reduce.getOperandTypes(), llvm::IsaPred<TensorType>))
+      return op->emitError("reduces tensors: use linalg.reduce, or an scf.for "
+                           "that carries the tensor");
   } else if (isa<tensor::GenerateOp>(op)) {
     return keepInPlace(op, rewriter);
   } else if (auto structured = dyn_cast<linalg::LinalgOp>(op)) {

@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Transforms/Transforms.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -36,6 +37,12 @@ static bool frees(func::FuncOp function) {
 }
 
 void offload::markOwnMemory(func::FuncOp function) {
+  // A reallocation allocates, copies and frees.
+  SmallVector<Operation *> changes;
+  function.walk([&](memref::ReallocOp op) { changes.push_back(op); });
+  RewritePatternSet expand(function.getContext());
+  memref::populateExpandReallocPatterns(expand);
+  (void)applyOpPatternsGreedily(changes, std::move(expand));
   // An allocation of constant size would lose the mark where it gets its type,
   // so it gets it now.
   SetVector<Operation *> sizes;

@@ -50,3 +50,18 @@ func.func @loop(%a: tensor<4xf32>, %b: tensor<1xf32>) -> tensor<4xf32> {
   }
   return %r : tensor<4xf32>
 }
+
+// -----
+
+func.func @reduce(%a: tensor<4xf32>, %n: index) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.parallel (%i) = (%c0) to (%n) step (%c1) init (%a) -> tensor<4xf32> {
+    // expected-error@+1 {{reduces tensors: use linalg.reduce, or an scf.for that carries the tensor}}
+    scf.reduce(%a : tensor<4xf32>) {
+    ^bb0(%x: tensor<4xf32>, %y: tensor<4xf32>):
+      scf.reduce.return %x : tensor<4xf32>
+    }
+  }
+  return %r : tensor<4xf32>
+}

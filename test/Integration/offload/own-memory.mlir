@@ -6,6 +6,7 @@
 // RUN: %{run} -e computed --expect=1.0
 // RUN: %{run} -e rounds --expect=0.0
 // RUN: %{run} -e collapsed --expect=1.0
+// RUN: %{run} --check -e reallocated --input=4xf32=1 --expect=3.0
 // RUN: %{run} --check -e unranked --input=3xi32=1,2,3 --expect=arg0=3xi32=2,4,6
 
 func.func @filled() -> f32 {
@@ -68,4 +69,16 @@ func.func @unranked(%m: memref<3xi32>) {
   %a = memref.cast %m : memref<3xi32> to memref<*xi32>
   call @without_rank(%a) : (memref<*xi32>) -> ()
   return
+}
+
+func.func @reallocated(%a: memref<4xf32>) -> f32 {
+  %c1 = arith.constant 1 : index
+  %t = memref.alloc() : memref<4xf32>
+  linalg.add ins(%a, %a : memref<4xf32>, memref<4xf32>) outs(%t : memref<4xf32>)
+  %r = memref.realloc %t : memref<4xf32> to memref<8xf32>
+  %s = memref.subview %r[0] [4] [1] : memref<8xf32> to memref<4xf32, strided<[1]>>
+  linalg.add ins(%s, %a : memref<4xf32, strided<[1]>>, memref<4xf32>) outs(%s : memref<4xf32, strided<[1]>>)
+  %x = memref.load %r[%c1] : memref<8xf32>
+  memref.dealloc %r : memref<8xf32>
+  return %x : f32
 }
