@@ -323,8 +323,8 @@ bool Arguments::addBuffer(PyObject *object, bool written,
     for (int i = view.ndim; i-- > 0;) {
       made.shape[i] = view.shape ? view.shape[i] : view.len / view.itemsize;
       int64_t stride = view.strides ? view.strides[i] : int64_t(expected);
-      // Strides of no elements lead nowhere.
-      if (view.len && stride % view.itemsize)
+      // Strides of no elements, or from one to no other, lead nowhere.
+      if (view.len && made.shape[i] != 1 && stride % view.itemsize)
         return fail("the stride of " + std::to_string(stride) +
                     " bytes is no multiple of the element's size; pass a copy "
                     "(numpy.ascontiguousarray(a))");

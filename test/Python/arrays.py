@@ -218,6 +218,32 @@ class Arrays(unittest.TestCase):
         with self.assertRaisesRegex(ga.ArgumentError, "given f64, expected f32; convert argument 0"):
             exe.f(np.zeros((3, 0)))
 
+    def test_strides_of_one_element_do_not_matter(self):
+        exe = compile("""
+            func.func @copy(%x: memref<?x?xf32, strided<[?, ?], offset: ?>>, %y: memref<?x?xf32, strided<[?, ?], offset: ?>>) {
+              memref.copy %x, %y : memref<?x?xf32, strided<[?, ?], offset: ?>> to memref<?x?xf32, strided<[?, ?], offset: ?>>
+              return
+            }
+            func.func @twice(%x: tensor<?x?xf32>) -> tensor<?x?xf32> {
+              %r = arith.addf %x, %x : tensor<?x?xf32>
+              return %r : tensor<?x?xf32>
+            }
+            func.func @view(%x: memref<?x?xf32>) -> memref<?x?xf32> { return %x : memref<?x?xf32> }""")
+        column, wide = np.arange(4, dtype="f").reshape(4, 1), np.arange(8, dtype="f").reshape(4, 2)
+        for stride in 3, -3, 0, 8, 1 << 40:
+            with self.subTest(stride=stride):
+                x = np.lib.stride_tricks.as_strided(column, strides=(4, stride))
+                y = np.zeros((4, 2), "f")[:, ::2]
+                exe.copy(x, y)
+                self.assertEqual(y.ravel().tolist(), [0, 1, 2, 3])
+                # NumPy puts the strides right of arrays whose elements follow each other.
+                exe.copy(np.lib.stride_tricks.as_strided(wide, (4, 1), (8, stride)), y)
+                self.assertEqual(y.ravel().tolist(), [0, 2, 4, 6])
+                self.assertEqual(np.asarray(exe.twice(x)).ravel().tolist(), [0, 2, 4, 6])
+                self.assertEqual(np.asarray(exe.view(x)).ravel().tolist(), [0, 1, 2, 3])
+        with self.assertRaisesRegex(ga.ArgumentError, "the stride of 3 bytes is no multiple"):
+            exe.copy(np.lib.stride_tricks.as_strided(wide, (2, 2), (8, 3)), wide[:2])
+
     def test_numbers(self):
         exe = passing("%s")
         for i, (name, value, wanted) in enumerate([

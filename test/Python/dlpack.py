@@ -60,6 +60,16 @@ class Into(unittest.TestCase):
         y = exe.twice(Producer(strides=strides, offset=4, data=np.arange(7, dtype="f").ctypes.data))
         self.assertEqual(y.shape, (2, 3))
 
+    def test_strides_of_one_element_do_not_matter(self):
+        for stride in 5, -5, 0, 1 << 62, -(1 << 63):
+            shape, strides = (ctypes.c_int64 * 2)(2, 1), (ctypes.c_int64 * 2)(1, stride)
+            producer = Producer(shape=shape, strides=strides, data=np.arange(2, dtype="f").ctypes.data)
+            with self.subTest(stride=stride):
+                self.assertEqual(exe.twice(producer).numpy().tolist(), [[0], [2]])
+                y = exe.view(producer)
+                self.assertEqual(y.numpy().tolist(), [[0], [1]])
+                self.assertEqual(np.from_dlpack(y).tolist(), [[0], [1]])
+
     def test_read_only(self):
         self.assertEqual(exe.twice(Producer(flags=1)).shape, (2, 3))
         with self.assertRaisesRegex(ga.ArgumentError, "read-only"):
