@@ -40,22 +40,41 @@ class Profile:
 
 
 @contextlib.contextmanager
-def trace(file):
-    """Writes a trace of what runs meanwhile to `file` (docs/Traces.md)."""
-    _binding.trace_start(os.fsencode(file))
+def _traced(file, end):
+    """Traces what runs meanwhile, then calls `end`.
+
+    A child that the body forks leaves the trace to its parent. An exception of the body comes before one of `end`.
+    """
+    process = os.getpid()
+    _binding.trace_start(file)
     try:
         yield
-    finally:
-        _binding.trace_stop()
+    except BaseException as error:
+        try:
+            if os.getpid() == process:
+                end()
+        except Exception as failed:
+            error.add_note("The end of the trace failed, too: %s" % failed)
+        raise
+    if os.getpid() == process:
+        end()
+
+
+@contextlib.contextmanager
+def trace(file):
+    """Writes a trace of what runs meanwhile to `file` (docs/Traces.md)."""
+    with _traced(os.fsencode(file), _binding.trace_stop):
+        yield
 
 
 @contextlib.contextmanager
 def profile():
     """Gives a Profile, whose rows are there at the end of the `with`."""
     made = Profile()
-    _binding.trace_start(None)
-    try:
-        yield made
-    finally:
+
+    def end():
         _binding.trace_stop()
         made.rows = [Row(*row) for row in _binding.profile_rows()]
+
+    with _traced(None, end):
+        yield made

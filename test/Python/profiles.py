@@ -5,6 +5,7 @@
 # RUN: %python %s
 import json
 import os
+import resource
 import sys
 import tempfile
 import threading
@@ -111,6 +112,57 @@ class Profiles(unittest.TestCase):
                 raise KeyError
         with ga.profile():
             pass
+
+    def test_exception_and_a_file_that_is_not_written(self):
+        def full():
+            exe.products(x)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1, limits[1]))
+
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "trace.json")
+            try:
+                with self.assertRaises(KeyError) as caught:
+                    with ga.trace(file):
+                        full()
+                        raise KeyError
+                resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+                with self.assertRaisesRegex(ga.Error, "trace.json"):
+                    with ga.trace(file):
+                        full()
+            finally:
+                resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        self.assertRegex(caught.exception.__notes__[0], "The end of the trace failed, too: .*trace.json")
+
+    def test_forked_children_leave_it_to_the_parent(self):
+        def in_child(body, make):
+            """How a child that is forked in the body of a trace ends."""
+            with make() as made:
+                pid = os.fork()
+                if pid:
+                    exe.products(x)
+                else:
+                    body()
+            if pid:
+                return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), made
+            os._exit(5 if made is None or made.rows == [] else 6)
+
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "trace.json")
+            for make in (lambda: ga.trace(file)), ga.profile:
+                parent = os.getpid()
+                for body, code in (lambda: None, 5), (lambda: sys.exit(0), 0), (lambda: sys.exit(7), 7):
+                    with self.subTest(make=make, code=code):
+                        try:
+                            ended, made = in_child(body, make)
+                        except BaseException as error:
+                            if os.getpid() == parent:
+                                raise
+                            os._exit(error.code if isinstance(error, SystemExit) else 1)
+                        self.assertEqual(ended, code)
+                        self.assertTrue(made is None or made.rows)
+            with open(file) as text:
+                self.assertTrue(any("products" in str(event.get("name")) for event in json.load(text)["traceEvents"]))
 
 
 unittest.main()
