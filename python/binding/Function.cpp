@@ -83,16 +83,20 @@ static PyTypeObject *functionType, *callType;
 // Calls
 //===----------------------------------------------------------------------===//
 
+/// Raises for a call that cannot begin; false.
+static bool refuse(const std::string &message) {
+  raise(Error::Argument, GPUASYNC_INVALID_ARGUMENT, message);
+  return false;
+}
+
 bool Invocation::bindOut(PyObject *object) {
   size_t count = signature.results.size();
   bool isTuple = PyTuple_Check(object);
-  if (isTuple ? size_t(PyTuple_Size(object)) != count : count != 1) {
-    PyErr_Format(PyExc_TypeError,
-                 "@%s: out is an array for a single result, else a tuple of as "
-                 "many arrays (or None) as there are results, here %zu",
-                 signature.name.c_str(), count);
-    return false;
-  }
+  if (isTuple ? size_t(PyTuple_Size(object)) != count : count != 1)
+    return refuse("@" + signature.name +
+                  ": out is an array for a single result, else a tuple of as "
+                  "many arrays (or None) as there are results, here " +
+                  std::to_string(count));
   out.emplace(count, stream);
   for (size_t i = 0; i < count; ++i) {
     PyObject *each = isTuple ? PyTuple_GetItem(object, Py_ssize_t(i)) : object;
@@ -102,21 +106,17 @@ bool Invocation::bindOut(PyObject *object) {
       out->skip();
       continue;
     }
-    if (result.kind == GPUASYNC_KIND_NUMBER) {
-      PyErr_Format(PyExc_TypeError,
-                   "@%s: result %zu is a number, which out has no memory for; "
-                   "write None there",
-                   signature.name.c_str(), i);
-      return false;
-    }
-    if (!result.byDestination) {
-      raise(Error::Argument, GPUASYNC_INVALID_ARGUMENT,
-            "@" + signature.name + ": result " + std::to_string(i) + " of " +
-                result.text +
-                ": given memory, but the function returns its own; " +
-                (isTuple ? "write None there" : "pass out=None"));
-      return false;
-    }
+    auto which = [&] {
+      return "@" + signature.name + ": result " + std::to_string(i);
+    };
+    if (result.kind == GPUASYNC_KIND_NUMBER)
+      return refuse(which() +
+                    " is a number, which out has no memory for; write "
+                    "None there");
+    if (!result.byDestination)
+      return refuse(which() + " of " + result.text +
+                    ": given memory, but the function returns its own; " +
+                    (isTuple ? "write None there" : "pass out=None"));
     if (!out->add(each, result, /*written=*/true, *signature.place,
                   signature.name.c_str(), "result"))
       return false;
@@ -130,12 +130,8 @@ bool Invocation::bindOut(PyObject *object) {
          ++d)
       if (value.shape[d] == 0)
         value.data = none;
-    if (!value.data) {
-      raise(Error::Argument, GPUASYNC_INVALID_ARGUMENT,
-            "@" + signature.name + ": result " + std::to_string(i) + " of " +
-                result.text + ": its data is null");
-      return false;
-    }
+    if (!value.data)
+      return refuse(which() + " of " + result.text + ": its data is null");
   }
   return true;
 }
@@ -158,13 +154,13 @@ static bool readStream(PyObject *object, void *&native) {
     if (number != 0) {
       PyErr_Clear();
       Ref said(PyObject_Repr(version.get()));
-      if (said)
-        PyErr_Format(PyExc_TypeError,
-                     "stream: __cuda_stream__ gives version %U of its "
-                     "protocol, and known here is version 0; give the "
-                     "stream's number",
-                     said.get());
-      return false;
+      const char *text =
+          said ? PyUnicode_AsUTF8AndSize(said.get(), nullptr) : nullptr;
+      return text && refuse(std::string("stream: __cuda_stream__ gives "
+                                        "version ") +
+                            text +
+                            " of its protocol, and known here is version 0; "
+                            "give the stream's number");
     }
   } else {
     handle = Ref(PyObject_GetAttrString(object, "cuda_stream"));
@@ -180,24 +176,20 @@ static bool readStream(PyObject *object, void *&native) {
       return true;
     }
   }
-  PyErr_SetString(PyExc_TypeError,
-                  "stream is a stream of PyTorch's, CuPy's or cuda.core's, "
-                  "or the number of a CUstream or hipStream_t");
-  return false;
+  PyErr_Clear();
+  return refuse("stream is a stream of PyTorch's, CuPy's or cuda.core's, or "
+                "the number of a CUstream or hipStream_t");
 }
 
 bool Invocation::bindStream(PyObject *object, bool later) {
-  const char *refused = nullptr;
   if (later)
-    refused = "start takes no stream; call the function with it, which waits "
-              "for nothing";
-  else if (signature.place->isCpu())
-    refused = "the cpu device has no streams of other libraries; start runs a "
-              "call meanwhile";
-  if (refused) {
-    PyErr_Format(PyExc_TypeError, "@%s: %s", signature.name.c_str(), refused);
-    return false;
-  }
+    return refuse("@" + signature.name +
+                  ": start takes no stream; call the function with it, which "
+                  "waits for nothing");
+  if (signature.place->isCpu())
+    return refuse("@" + signature.name +
+                  ": the cpu device has no streams of other libraries; start "
+                  "runs a call meanwhile");
   stream.emplace();
   return readStream(object, stream->native);
 }
@@ -207,20 +199,16 @@ bool Invocation::bind(PyObject *args, PyObject *options, bool later) {
   if (options) {
     outObject = PyDict_GetItemString(options, "out");
     streamObject = PyDict_GetItemString(options, "stream");
-    if (PyDict_Size(options) != !!outObject + !!streamObject) {
-      PyErr_Format(PyExc_TypeError,
-                   "@%s takes arguments by position, and the keywords out and "
-                   "stream",
-                   signature.name.c_str());
-      return false;
-    }
+    if (PyDict_Size(options) != !!outObject + !!streamObject)
+      return refuse("@" + signature.name +
+                    " takes arguments by position, and the keywords out and "
+                    "stream");
   }
   auto count = size_t(PyTuple_Size(args));
-  if (count != signature.arguments.size()) {
-    PyErr_Format(PyExc_TypeError, "@%s takes %zu arguments, given %zu",
-                 signature.name.c_str(), signature.arguments.size(), count);
-    return false;
-  }
+  if (count != signature.arguments.size())
+    return refuse("@" + signature.name + " takes " +
+                  std::to_string(signature.arguments.size()) +
+                  " arguments, given " + std::to_string(count));
   if (streamObject && streamObject != Py_None &&
       !bindStream(streamObject, later))
     return false;

@@ -18,8 +18,11 @@ class Error(Exception):
         return type(self), (self.args[0], self.code)
 
 
-class ArgumentError(Error, ValueError):
-    """An argument that a function does not take: its type, sizes, order or device."""
+class ArgumentError(Error, ValueError, TypeError):
+    """What a call refuses before it runs: an argument's type, sizes, order or device, how many there are, `out`, `stream`."""
+
+    def __init__(self, message, code=1):  # GPUASYNC_INVALID_ARGUMENT
+        super().__init__(message, code)
 
 
 class CompileWarning(UserWarning):

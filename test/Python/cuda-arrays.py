@@ -169,11 +169,11 @@ class Cuda(unittest.TestCase):
 
         for use, error, message in (
                 (lambda: device.read(Device(), stream=stream), ga.Error, "takes no stream; compile it with stream=caller"),
-                (lambda: onStream.read(Device(), stream="x"), TypeError, "stream is a stream of"),
-                (lambda: onStream.read(Device(), stream=1.5), TypeError, "stream is a stream of"),
-                (lambda: onStream.read(Device(), stream=Stream(cuda_stream="x")), TypeError, "stream is a stream of"),
-                (lambda: onStream.read.start(Device(), stream=stream), TypeError, "start takes no stream"),
-                (lambda: ga.compile(PROGRAM, device="cpu", stream="caller").read(np.ones((2, 3), "f"), stream=0), TypeError,
+                (lambda: onStream.read(Device(), stream="x"), ga.ArgumentError, "stream is a stream of"),
+                (lambda: onStream.read(Device(), stream=1.5), ga.ArgumentError, "stream is a stream of"),
+                (lambda: onStream.read(Device(), stream=Stream(cuda_stream="x")), ga.ArgumentError, "stream is a stream of"),
+                (lambda: onStream.read.start(Device(), stream=stream), ga.ArgumentError, "start takes no stream"),
+                (lambda: ga.compile(PROGRAM, device="cpu", stream="caller").read(np.ones((2, 3), "f"), stream=0), ga.ArgumentError,
                  "the cpu device has no streams")):
             with self.assertRaisesRegex(error, message):
                 use()

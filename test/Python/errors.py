@@ -40,8 +40,8 @@ class Errors(unittest.TestCase):
 
     def test_arguments(self):
         x = self.x
-        self.refused("@main takes 2 arguments, given 1", x, error=TypeError)
-        with self.assertRaisesRegex(TypeError, "@main takes arguments by position, and the keywords out and stream"):
+        self.refused("@main takes 2 arguments, given 1", x)
+        with self.assertRaisesRegex(ga.ArgumentError, "@main takes arguments by position, and the keywords out and stream"):
             self.exe.main(x, n=1)
         self.refused(r'argument 0 of tensor<8x4xf32>: given f64, expected f32; convert .*astype\("float32"\)', x.astype("d"), 1)
         self.refused("given 1 dimensions, expected 2; reshape", x.ravel(), 1)
@@ -60,8 +60,21 @@ class Errors(unittest.TestCase):
         self.refused("argument 1 of i32: 'float' object cannot be", x, 1.5)
         self.refused("argument 1 of i32: 4294967296 is out of the range of i32", x, 2**32)
         self.refused("read-only; pass a copy", np.frombuffer(bytes(32), "f"), function="fill")
-        with self.assertRaisesRegex(TypeError, "the keywords out and stream"):
+        with self.assertRaisesRegex(ga.ArgumentError, "the keywords out and stream"):
             self.exe.main(x, 1, to=x)
+
+    def test_calls_that_cannot_begin(self):
+        x = self.x
+        for call in (lambda: self.exe.main(x), lambda: self.exe.main.start(x), lambda: self.exe.main(x, 1, n=1),
+                     lambda: self.exe.main(x, 1, out=(x, x)), lambda: self.exe["release"](out=x), lambda: self.exe.main(x, 1, stream=0),
+                     lambda: self.exe.main.start(x, 1, stream=0)):
+            with self.assertRaises(ga.ArgumentError) as caught:
+                call()
+            self.assertEqual(caught.exception.code, 1)
+            self.assertIsInstance(caught.exception, ValueError)
+            self.assertIsInstance(caught.exception, TypeError)
+            again = pickle.loads(pickle.dumps(caught.exception))
+            self.assertEqual((type(again), str(again), again.code), (ga.ArgumentError, str(caught.exception), 1))
 
     def test_what_goes_wrong_later_is_no_argument(self):
         exe = ga.compile("""

@@ -38,7 +38,7 @@ class Jit:
 
     def _refuse(self, named):
         if named:
-            raise TypeError("a function of gpu_async.jit takes its arguments by position, given by name: %s"
+            raise gpu_async.ArgumentError("a function of gpu_async.jit takes its arguments by position, given by name: %s"
                             % ", ".join(named))
 
     def _find(self, args):
@@ -78,7 +78,7 @@ def _refuse_type(what, number, dtype):
     """Types that JAX has and arrays of programs do not have."""
     if _is_key(dtype) or dtype.name == "bfloat16" or dtype.kind in "biufc":
         return
-    raise TypeError("%s %d of a function of gpu_async.jit is of %s, which its arguments and results cannot be: they are "
+    raise gpu_async.ArgumentError("%s %d of a function of gpu_async.jit is of %s, which its arguments and results cannot be: they are "
                     "of bool, int8 to uint64, float16, bfloat16, float32, float64, complex64 and complex128; make it one of "
                     "these, or an integer of its bits (jax.lax.bitcast_convert_type), and convert in the function"
                     % (what, number, dtype.name))
@@ -94,12 +94,12 @@ def _typed(array, dtype):
 def _array(leaf, number):
     """An array, its shape and its type, one that JAX has here: with jax_enable_x64 off it has no f64."""
     if isinstance(leaf, jax.core.Tracer):
-        raise TypeError("a function of gpu_async.jit is called while JAX traces its caller (jax.jit, grad, vmap), which "
+        raise gpu_async.ArgumentError("a function of gpu_async.jit is called while JAX traces its caller (jax.jit, grad, vmap), which "
                         "has no arrays for it; make it of the whole, as gpu_async.jit(jax.grad(f))")
     given = getattr(leaf, "dtype", None)
     # JAX takes the word or class float for a type.
     if given is None and not isinstance(leaf, numbers.Number):
-        raise TypeError("argument %d of a function of gpu_async.jit is of the type %s, neither an array nor a number; what is no "
+        raise gpu_async.ArgumentError("argument %d of a function of gpu_async.jit is of the type %s, neither an array nor a number; what is no "
                         "array comes from around the function (functools.partial)" % (number, type(leaf).__name__))
     if given is not None and not isinstance(leaf, gpu_async.Array) and _is_key(given):
         return jax.random.key_data(leaf), leaf.shape, given
