@@ -81,6 +81,24 @@ gpuasync_stream *Place::arrivals() {
 // Arguments
 //===----------------------------------------------------------------------===//
 
+/// Takes the message of the exception that is raised, and clears it. False,
+/// with the exception, if it is none about the object: an interrupt, no memory.
+static bool takeText(std::string &text) {
+  if (!PyErr_ExceptionMatches(PyExc_Exception) ||
+      PyErr_ExceptionMatches(PyExc_MemoryError))
+    return false;
+  PyObject *type, *error, *trace;
+  PyErr_Fetch(&type, &error, &trace);
+  PyErr_NormalizeException(&type, &error, &trace);
+  Ref owned[] = {Ref(type), Ref(error), Ref(trace)};
+  Ref said(PyObject_Str(error));
+  const char *message =
+      said ? PyUnicode_AsUTF8AndSize(said.get(), nullptr) : nullptr;
+  PyErr_Clear();
+  text = message ? message : "no such value";
+  return true;
+}
+
 /// Which object of which call an exception is about.
 struct Arguments::Refusal {
   const gpuasync_parameter &parameter;
@@ -98,18 +116,8 @@ struct Arguments::Refusal {
   /// Puts where it was before the message of the exception that is raised,
   /// unless it is none about the object: an interrupt, no memory.
   bool again() const {
-    if (!PyErr_ExceptionMatches(PyExc_Exception) ||
-        PyErr_ExceptionMatches(PyExc_MemoryError))
-      return false;
-    PyObject *type, *error, *trace;
-    PyErr_Fetch(&type, &error, &trace);
-    PyErr_NormalizeException(&type, &error, &trace);
-    Ref owned[] = {Ref(type), Ref(error), Ref(trace)};
-    Ref text(PyObject_Str(error));
-    const char *said =
-        text ? PyUnicode_AsUTF8AndSize(text.get(), nullptr) : nullptr;
-    PyErr_Clear();
-    return (*this)(said ? said : "no such value");
+    std::string text;
+    return takeText(text) && (*this)(text);
   }
 };
 
@@ -357,6 +365,42 @@ static Ref takeCapsule(PyObject *object, PyObject *stream) {
   return Ref(PyObject_Call(method.get(), nothing, older.get()));
 }
 
+static const char *const noDevice =
+    "its __dlpack_device__ gives no tuple of two integers";
+
+/// The device that an array says it is on. False after an error, or without
+/// one if it gives no device.
+static bool readDevice(PyObject *object, dlpack::Device &device) {
+  Ref pair(PyObject_CallMethodObjArgs(object, dlpackDeviceName, nullptr));
+  if (!pair || !PyTuple_Check(pair.get()) || PyTuple_Size(pair.get()) != 2)
+    return false;
+  device.type = int32_t(PyLong_AsLong(PyTuple_GetItem(pair.get(), 0)));
+  device.id = int32_t(PyLong_AsLong(PyTuple_GetItem(pair.get(), 1)));
+  return !PyErr_Occurred();
+}
+
+/// The tensor in a capsule; null, and why, if there is none.
+static const dlpack::Tensor *tensorOf(PyObject *capsule, bool &readOnly,
+                                      std::string &why) {
+  readOnly = false;
+  if (PyCapsule_IsValid(capsule, dlpack::versionedName)) {
+    auto *versioned = static_cast<dlpack::VersionedTensor *>(
+        PyCapsule_GetPointer(capsule, dlpack::versionedName));
+    readOnly = versioned->flags & dlpack::readOnlyFlag;
+    if (versioned->major == 1)
+      return &versioned->tensor;
+    why = "its __dlpack__ gives version " + std::to_string(versioned->major) +
+          " of DLPack, and 1 is known";
+    return nullptr;
+  }
+  if (PyCapsule_IsValid(capsule, dlpack::name))
+    return &static_cast<dlpack::ManagedTensor *>(
+                PyCapsule_GetPointer(capsule, dlpack::name))
+                ->tensor;
+  why = "its __dlpack__ gives no capsule of DLPack's";
+  return nullptr;
+}
+
 /// What DLPack calls a device's memory, as a program sees it.
 struct Side {
   bool onHost, onDevice;
@@ -491,18 +535,10 @@ bool Arguments::addDLPack(PyObject *object, bool written, Place &place,
     return false;
   if (added)
     return true;
-  Ref device(PyObject_CallMethodObjArgs(object, dlpackDeviceName, nullptr));
-  int deviceType = 0, deviceNumber = 0;
-  if (!device || !PyTuple_Check(device.get()) ||
-      PyTuple_Size(device.get()) != 2)
-    return PyErr_Occurred() ? refuse.again()
-                            : refuse("its __dlpack_device__ gives no tuple of "
-                                     "two integers");
-  deviceType = int(PyLong_AsLong(PyTuple_GetItem(device.get(), 0)));
-  deviceNumber = int(PyLong_AsLong(PyTuple_GetItem(device.get(), 1)));
-  if (PyErr_Occurred())
-    return refuse.again();
-  const Side side(deviceType, place);
+  dlpack::Device device = {};
+  if (!readDevice(object, device))
+    return PyErr_Occurred() ? refuse.again() : refuse(noDevice);
+  const Side side(device.type, place);
   if (!side.onHost && !side.onDevice)
     return refuse("the array is on a device that the program does not run on, "
                   "which is " +
@@ -522,36 +558,23 @@ bool Arguments::addDLPack(PyObject *object, bool written, Place &place,
   Ref capsule = takeCapsule(object, number.get());
   if (!capsule)
     return refuse.again();
-  const dlpack::Tensor *tensor = nullptr;
   bool readOnly = false;
-  if (PyCapsule_IsValid(capsule.get(), dlpack::versionedName)) {
-    auto *versioned = static_cast<dlpack::VersionedTensor *>(
-        PyCapsule_GetPointer(capsule.get(), dlpack::versionedName));
-    if (versioned->major != 1)
-      return refuse("its __dlpack__ gives version " +
-                    std::to_string(versioned->major) +
-                    " of DLPack, and 1 is known");
-    tensor = &versioned->tensor;
-    readOnly = versioned->flags & dlpack::readOnlyFlag;
-  } else if (PyCapsule_IsValid(capsule.get(), dlpack::name)) {
-    tensor = &static_cast<dlpack::ManagedTensor *>(
-                  PyCapsule_GetPointer(capsule.get(), dlpack::name))
-                  ->tensor;
-  } else {
-    return refuse("its __dlpack__ gives no capsule of DLPack's");
-  }
+  std::string why;
+  const dlpack::Tensor *tensor = tensorOf(capsule.get(), readOnly, why);
+  if (!tensor)
+    return refuse(why);
   // What it was asked for is of no use elsewhere: nobody has waited for it.
   const dlpack::Device given = tensor->device;
   const Side actual(given.type, place);
   if (actual.onHost != side.onHost || actual.onDevice != side.onDevice ||
-      (side.onDevice && given.id != deviceNumber))
+      (side.onDevice && given.id != device.id))
     return refuse("its __dlpack__ gives memory of DLPack's device (" +
                   std::to_string(given.type) + ", " + std::to_string(given.id) +
                   "), but its __dlpack_device__ says (" +
-                  std::to_string(deviceType) + ", " +
-                  std::to_string(deviceNumber) + ")");
+                  std::to_string(device.type) + ", " +
+                  std::to_string(device.id) + ")");
   if (!addTensor(*tensor, readOnly, written,
-                 side.onDevice ? deviceNumber : GPUASYNC_HOST, refuse))
+                 side.onDevice ? device.id : GPUASYNC_HOST, refuse))
     return false;
   arriving |= side.onDevice && !stream;
   hold[count].kept = Kept::Object;
@@ -644,6 +667,80 @@ bool Arguments::add(PyObject *object, const gpuasync_parameter &parameter,
   return refuse("given a " + typeOf(object) +
                 ", expected an array; numpy.asarray(x, \"" +
                 elementType(parameter.type)->numpy + "\") makes one");
+}
+
+/// Raises for an array that memory_changed does not take.
+static PyObject *refuseChanged(const std::string &why) {
+  raise(Error::Argument, GPUASYNC_INVALID_ARGUMENT,
+        "memory_changed: " + why +
+            "; pass the host array that the function was given");
+  return nullptr;
+}
+
+/// Tells of memory where `data` is the element of indices 0, 0, ...
+static PyObject *tellChanged(const void *data, int rank, const int64_t *shape,
+                             const int64_t *strides, int64_t strideUnit,
+                             int64_t itemBytes) {
+  // Elements may lie on both sides of that one.
+  int64_t low = 0, high = itemBytes, expected = 1;
+  for (int i = rank; i-- > 0;) {
+    if (!shape[i])
+      Py_RETURN_NONE;
+    int64_t span = shape[i] == 1 ? 0
+                                 : (shape[i] - 1) * strideUnit *
+                                       (strides ? strides[i] : expected);
+    (span < 0 ? low : high) += span;
+    expected *= shape[i];
+  }
+  if (data && high > low)
+    gpuasync_host_memory_changed(static_cast<const char *>(data) + low,
+                                 uint64_t(high - low));
+  Py_RETURN_NONE;
+}
+
+PyObject *memoryChanged(PyObject *, PyObject *array) {
+  Py_buffer view;
+  if (PyObject_CheckBuffer(array) &&
+      PyObject_GetBuffer(array, &view, PyBUF_STRIDED_RO) == 0) {
+    PyObject *told = tellChanged(view.buf, view.ndim, view.shape, view.strides,
+                                 1, view.itemsize);
+    PyBuffer_Release(&view);
+    return told;
+  }
+  std::string why;
+  if (PyErr_Occurred() && !takeText(why))
+    return nullptr;
+  Ref method(PyObject_GetAttr(array, dlpackDeviceName));
+  if (!method) {
+    std::string missing;
+    if (!takeText(missing))
+      return nullptr;
+    return refuseChanged(
+        why.empty() ? "given a " + typeOf(array) + ", expected an array" : why);
+  }
+  dlpack::Device device = {};
+  if (!readDevice(array, device)) {
+    why = noDevice;
+    return PyErr_Occurred() && !takeText(why) ? nullptr : refuseChanged(why);
+  }
+  if (device.type != dlpack::Cpu && device.type != dlpack::CudaHost &&
+      device.type != dlpack::RocmHost)
+    return refuseChanged("the array is on a device, where nothing is a copy "
+                         "of it");
+  Ref capsule = takeCapsule(array, nullptr);
+  if (!capsule)
+    return takeText(why) ? refuseChanged(why) : nullptr;
+  bool readOnly = false;
+  const dlpack::Tensor *tensor = tensorOf(capsule.get(), readOnly, why);
+  if (!tensor)
+    return refuseChanged(why);
+  if (tensor->rank < 0 || (tensor->rank > 0 && !tensor->shape))
+    return refuseChanged("its __dlpack__ gives no shape");
+  const int64_t bytes = (tensor->type.bits * tensor->type.lanes + 7) / 8;
+  return tellChanged(
+      tensor->data ? static_cast<char *>(tensor->data) + tensor->byteOffset
+                   : nullptr,
+      tensor->rank, tensor->shape, tensor->strides, bytes, bytes);
 }
 
 bool Arguments::arrive(Place &place) {

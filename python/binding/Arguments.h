@@ -126,6 +126,9 @@ private:
   Hold *hold = fewHolds;
 };
 
+/// memory_changed(array)
+PyObject *memoryChanged(PyObject *, PyObject *array);
+
 /// Makes what conversions need. False after an error.
 bool initArguments();
 

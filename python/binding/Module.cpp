@@ -14,8 +14,6 @@
 #include "Function.h"
 #include "Trace.h"
 
-#include "gpuasync/Memory.h"
-
 #include <string>
 #include <vector>
 
@@ -67,23 +65,6 @@ static PyObject *checkInterpreter(PyObject *, PyObject *) {
                   "another interpreter of this process uses gpu_async, which "
                   "is for one; import it there only, or in another process");
   return nullptr;
-}
-
-static PyObject *memoryChanged(PyObject *, PyObject *array) {
-  Py_buffer view;
-  if (PyObject_GetBuffer(array, &view, PyBUF_STRIDED_RO) < 0)
-    return nullptr;
-  // Elements may lie on both sides of the first one.
-  Py_ssize_t low = 0, high = view.itemsize;
-  for (int i = 0; i < view.ndim; ++i) {
-    Py_ssize_t span = (view.shape[i] - 1) * view.strides[i];
-    (span < 0 ? low : high) += span;
-  }
-  if (view.len)
-    gpuasync_host_memory_changed(static_cast<char *>(view.buf) + low,
-                                 uint64_t(high - low));
-  PyBuffer_Release(&view);
-  Py_RETURN_NONE;
 }
 
 static PyMethodDef functions[] = {

@@ -101,7 +101,24 @@ class Cuda(unittest.TestCase):
             exe.read(w, to)
             seen = i if is_new else seen
             self.assertEqual(to.tolist(), [seen] * 64)
-        self.assertRaises(TypeError, ga.memory_changed, 3)
+        # By DLPack, as a tensor of PyTorch's.
+        data = w.ctypes.data
+        for fields, is_new in (({}, True), ({"versioned": False}, True), ({"device": (3, 0)}, True), ({"data": data + 4, "byteOffset": 100}, True),
+                               ({"strides": (-1, -1), "data": data + 12}, True), ({"shape": (0, 3)}, False), ({"data": to.ctypes.data}, False)):
+            fields = {"data": data, **fields}
+            for name in {"shape", "strides"} & fields.keys():
+                fields[name] = (ctypes.c_int64 * 2)(*fields[name])
+            w[:] += 1
+            ga.memory_changed(Producer(**fields))
+            exe.read(w, to)
+            seen = w[0] if is_new else seen
+            self.assertEqual(to.tolist(), [seen] * 64, fields)
+        device = ga.compile(PROGRAM, device="cuda", place="off").same(Device())
+        for wrong, message in ((3, "given a int, expected an array; pass the host array"), (None, "given a NoneType"), (device, "is on a device"),
+                               (Device(), "is on a device"), (Producer(name=b"other"), "no capsule"), (Producer(major=2), "version 2"),
+                               (Producer(device=3), "no tuple"), (Producer(shape=None), "no shape")):
+            with self.subTest(message), self.assertRaisesRegex(ga.ArgumentError, "memory_changed: .*" + message):
+                ga.memory_changed(wrong)
 
     def test_numbers_do_not_stay(self):
         exe = ga.compile("""
