@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -32,7 +33,12 @@ std::vector<Kept> &keptList() {
 } // namespace
 
 void keepAbandoned(std::shared_ptr<Place> place, Ref owners) {
-  keptList().push_back({std::move(place), std::move(owners)});
+  Kept kept{std::move(place), std::move(owners)};
+  try {
+    keptList().push_back(std::move(kept));
+  } catch (const std::bad_alloc &) {
+    (void)kept.owners.release(); // for ever, as work uses it
+  }
 }
 
 void reapAbandoned() {

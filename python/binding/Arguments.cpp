@@ -14,13 +14,14 @@
 #include "gpuasync/Memory.h"
 
 #include <cstdlib>
+#include <cstring>
 #include <new>
 #include <utility>
 
 namespace binding {
 
 static PyObject *dlpackName, *dlpackDeviceName, *streamName, *exchangeApiName,
-    *requiresGradName;
+    *requiresGradName, *arrayInterfaceName;
 static PyObject *nothing;       ///< an empty tuple
 static PyObject *newestVersion; ///< {"max_version": (1, 1)}
 
@@ -30,10 +31,11 @@ bool initArguments() {
   streamName = PyUnicode_InternFromString("stream");
   exchangeApiName = PyUnicode_InternFromString("__dlpack_c_exchange_api__");
   requiresGradName = PyUnicode_InternFromString("requires_grad");
+  arrayInterfaceName = PyUnicode_InternFromString("__array_interface__");
   nothing = PyTuple_New(0);
   newestVersion = Py_BuildValue("{s:(ii)}", "max_version", 1, 1);
   return dlpackName && dlpackDeviceName && streamName && exchangeApiName &&
-         requiresGradName && nothing && newestVersion;
+         requiresGradName && arrayInterfaceName && nothing && newestVersion;
 }
 
 //===----------------------------------------------------------------------===//
@@ -82,10 +84,12 @@ gpuasync_stream *Place::arrivals() {
 //===----------------------------------------------------------------------===//
 
 /// Takes the message of the exception that is raised, and clears it. False,
-/// with the exception, if it is none about the object: an interrupt, no memory.
+/// with the exception, if it is none about the object: an interrupt, no memory,
+/// a fault of Python's (3.11 has one where a call gets no frame).
 static bool takeText(std::string &text) {
   if (!PyErr_ExceptionMatches(PyExc_Exception) ||
-      PyErr_ExceptionMatches(PyExc_MemoryError))
+      PyErr_ExceptionMatches(PyExc_MemoryError) ||
+      PyErr_ExceptionMatches(PyExc_SystemError))
     return false;
   PyObject *type, *error, *trace;
   PyErr_Fetch(&type, &error, &trace);
@@ -307,18 +311,20 @@ bool Arguments::addBuffer(PyObject *object, bool written,
     Ref owned[] = {Ref(type), Ref(error), Ref(trace)};
     return refuse(readOnlyText);
   }
+  struct Guard {
+    Py_buffer *view;
+    ~Guard() {
+      if (view)
+        keepingError([this] { PyBuffer_Release(view); });
+    }
+  } guard{&held.view};
   const Py_buffer &view = held.view;
-  auto fail = [&](const std::string &why) {
-    std::string text = why;
-    PyBuffer_Release(&held.view);
-    return refuse(text);
-  };
   uint32_t type = typeOfFormat(view.format, view.itemsize);
   if (!type)
-    return fail(std::string("elements of the format '") +
-                (view.format ? view.format : "") + "' and " +
-                std::to_string(view.itemsize) +
-                " bytes are none of a program's; convert them (a.astype)");
+    return refuse(std::string("elements of the format '") +
+                  (view.format ? view.format : "") + "' and " +
+                  std::to_string(view.itemsize) +
+                  " bytes are none of a program's; convert them (a.astype)");
   gpuasync_value &made = value[count];
   made.data = view.buf;
   made.type = type;
@@ -333,13 +339,15 @@ bool Arguments::addBuffer(PyObject *object, bool written,
       int64_t stride = view.strides ? view.strides[i] : int64_t(expected);
       // Strides of no elements, or from one to no other, lead nowhere.
       if (view.len && made.shape[i] != 1 && stride % view.itemsize)
-        return fail("the stride of " + std::to_string(stride) +
-                    " bytes is no multiple of the element's size; pass a copy "
-                    "(numpy.ascontiguousarray(a))");
+        return refuse(
+            "the stride of " + std::to_string(stride) +
+            " bytes is no multiple of the element's size; pass a copy "
+            "(numpy.ascontiguousarray(a))");
       made.strides[i] = stride / view.itemsize;
       expected *= uint64_t(made.shape[i]);
     }
   held.kept = Kept::Buffer;
+  guard.view = nullptr;
   ++count;
   return true;
 }
@@ -464,6 +472,8 @@ static const dlpack::ExchangeApi *exchangeApiOf(PyObject *object) {
   if (capsule && PyCapsule_IsValid(capsule.get(), dlpack::exchangeName))
     api = static_cast<const dlpack::ExchangeApi *>(
         PyCapsule_GetPointer(capsule.get(), dlpack::exchangeName));
+  if (!capsule && PyErr_ExceptionMatches(PyExc_MemoryError))
+    return nullptr; // and ask again next time
   PyErr_Clear();
   while (api && api->major != 1)
     api = api->older;
@@ -482,12 +492,14 @@ bool Arguments::addExchanged(PyObject *object, bool written, Place &place,
                              const Refusal &refuse, bool &added) {
   added = false;
   const dlpack::ExchangeApi *api = exchangeApiOf(object);
+  if (PyErr_Occurred())
+    return false;
   if (!api || !api->fromObject || !api->currentStream)
     return true;
-  Ref gradient(PyObject_GetAttr(object, requiresGradName));
-  if (!gradient)
-    PyErr_Clear();
-  else if (gradient.get() != Py_False)
+  Ref gradient = attributeOf(object, requiresGradName);
+  if (PyErr_Occurred())
+    return refuse.again();
+  if (gradient && gradient.get() != Py_False)
     return true;
   dlpack::VersionedTensor *tensor = nullptr;
   if (api->fromObject(object, &tensor) != 0 || !tensor) {
@@ -584,19 +596,20 @@ bool Arguments::addDLPack(PyObject *object, bool written, Place &place,
 }
 
 /// Of an array of NumPy's with elements bf16 (package ml_dtypes), which neither
-/// buffers nor its DLPack know, the integers in the same memory; else null.
+/// buffers nor its DLPack know, the integers in the same memory; else null,
+/// with an exception if there is no memory.
 static Ref asIntegers(PyObject *object) {
-  if (!PyObject_HasAttrString(object, "__array_interface__"))
-    return Ref();
-  Ref dtype(PyObject_GetAttrString(object, "dtype"));
+  Ref interface = attributeOf(object, arrayInterfaceName);
+  Ref dtype(interface ? PyObject_GetAttrString(object, "dtype") : nullptr);
   Ref name(dtype ? PyObject_GetAttrString(dtype.get(), "name") : nullptr);
   const char *text = name && PyUnicode_Check(name.get())
                          ? PyUnicode_AsUTF8AndSize(name.get(), nullptr)
                          : nullptr;
   Ref view;
-  if (text && std::string(text) == "bfloat16")
+  if (text && !std::strcmp(text, "bfloat16"))
     view = Ref(PyObject_CallMethod(object, "view", "s", "uint16"));
-  PyErr_Clear();
+  if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_MemoryError))
+    PyErr_Clear();
   return view;
 }
 
@@ -639,6 +652,10 @@ bool Arguments::add(PyObject *object, const gpuasync_parameter &parameter,
     Ref integers;
     if (parameter.type == GPUASYNC_TYPE_BF16)
       integers = asIntegers(object);
+    if (PyErr_Occurred()) {
+      Ref owned[] = {Ref(type), Ref(error), Ref(trace)};
+      return false;
+    }
     if (integers && PyObject_CheckBuffer(integers.get())) {
       Ref owned[] = {Ref(type), Ref(error), Ref(trace)};
       if (!addBuffer(integers.get(), written, refuse))
@@ -654,11 +671,12 @@ bool Arguments::add(PyObject *object, const gpuasync_parameter &parameter,
     return false;
   PyObject *type, *error, *trace;
   PyErr_Fetch(&type, &error, &trace);
-  bool hasDLPack = PyObject_HasAttr(object, dlpackName) &&
-                   PyObject_HasAttr(object, dlpackDeviceName);
-  if (hasDLPack) {
+  bool hasDLPack =
+      attributeOf(object, dlpackName) && attributeOf(object, dlpackDeviceName);
+  if (hasDLPack || PyErr_Occurred()) {
     Ref owned[] = {Ref(type), Ref(error), Ref(trace)};
-    return addDLPack(object, written, place, refuse);
+    return hasDLPack ? addDLPack(object, written, place, refuse)
+                     : refuse.again();
   }
   if (type) {
     PyErr_Restore(type, error, trace);
@@ -710,10 +728,8 @@ PyObject *memoryChanged(PyObject *, PyObject *array) {
   std::string why;
   if (PyErr_Occurred() && !takeText(why))
     return nullptr;
-  Ref method(PyObject_GetAttr(array, dlpackDeviceName));
-  if (!method) {
-    std::string missing;
-    if (!takeText(missing))
+  if (!attributeOf(array, dlpackDeviceName)) {
+    if (PyErr_Occurred() && !takeText(why))
       return nullptr;
     return refuseChanged(
         why.empty() ? "given a " + typeOf(array) + ", expected an array" : why);

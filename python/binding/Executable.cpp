@@ -12,6 +12,7 @@
 
 #include "GPUAsync-C/GPUAsync.h"
 
+#include <cstring>
 #include <new>
 #include <string>
 
@@ -53,28 +54,30 @@ PyObject *compile(PyObject *, PyObject *args) {
                         &options))
     return nullptr;
   gpuasync_compile_options how = {sizeof(how), name, device, options};
-  gpuasync_executable *raw = nullptr;
+  struct Owned {
+    gpuasync_executable *raw = nullptr;
+    ~Owned() { gpuasync_status_free(gpuasync_executable_release(raw)); }
+  } owned;
   gpuasync::Status status = [&] {
     WithoutGil free;
     return gpuasync::Status(
-        gpuasync_compile(program, size_t(size), &how, &raw));
+        gpuasync_compile(program, size_t(size), &how, &owned.raw));
   }();
   if (!status.ok()) {
     raise(Error::Compile, status.code(), inPython(status.message()));
     return nullptr;
   }
+  auto place = std::make_shared<Place>(owned.raw);
   Ref functions(PyDict_New()), attributes(PyDict_New());
   Executable *self = functions && attributes
                          ? PyObject_GC_New(Executable, executableType)
                          : nullptr;
-  if (!self) {
-    gpuasync_status_free(gpuasync_executable_release(raw));
+  if (!self)
     return nullptr;
-  }
-  self->raw = raw;
+  self->raw = std::exchange(owned.raw, nullptr);
   self->functions = functions.release();
   self->attributes = attributes.release();
-  new (&self->place) std::shared_ptr<Place>(std::make_shared<Place>(raw));
+  new (&self->place) std::shared_ptr<Place>(std::move(place));
   PyObject_GC_Track(self);
   return reinterpret_cast<PyObject *>(self);
 }
@@ -149,12 +152,12 @@ static PyObject *getFunction(Executable *self, PyObject *name) {
   return function.release();
 }
 
-static bool hasFunction(Executable *self, const std::string &name) {
+static bool hasFunction(Executable *self, const char *name) {
   for (size_t i = 0;; ++i) {
     const char *each = gpuasync_executable_function_name(self->raw, i);
     if (!each)
       return false;
-    if (name == each)
+    if (!std::strcmp(name, each))
       return true;
   }
 }
@@ -171,6 +174,8 @@ static PyObject *getAttribute(PyObject *object, PyObject *name) {
     return member;
   PyErr_Clear();
   Ref bytes = bytesOf(name);
+  if (!bytes && PyErr_ExceptionMatches(PyExc_MemoryError))
+    return nullptr;
   PyErr_Clear();
   const char *text = bytes ? PyBytes_AsString(bytes.get()) : nullptr;
   if (!text || (text[0] == '_' && text[1] == '_'))
@@ -300,26 +305,26 @@ static PyObject *repr(PyObject *object) {
 }
 
 static PyMethodDef methods[] = {
-    {"release", release, METH_NOARGS,
+    {"release", entry<release>, METH_NOARGS,
      "release()\n--\n\nGives the program back; its functions that are in use, "
      "and their arrays, keep its code. Idempotent."},
     {"schedule",
-     reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(schedule)),
+     reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(entry<schedule>)),
      METH_VARARGS | METH_KEYWORDS,
      "schedule(function=None)\n--\n\nWhat the function of that name does on "
      "which stream, and what waits for what: a Schedule. None is the only "
      "function. An Error if there is no such function, or the program was "
      "given in LLVM dialect."},
     {"__enter__", enter, METH_NOARGS, nullptr},
-    {"__exit__", leave, METH_VARARGS, nullptr},
-    {"__dir__", dir, METH_NOARGS, nullptr},
+    {"__exit__", entry<leave>, METH_VARARGS, nullptr},
+    {"__dir__", entry<dir>, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
 static PyGetSetDef members[] = {
-    {"functions", getFunctions, nullptr,
+    {"functions", entry<getFunctions>, nullptr,
      "The names of the public functions, in the program's order.", nullptr},
-    {"device", getDevice, nullptr, "\"cpu\", \"cuda:0\".", nullptr},
-    {"diagnostics", getDiagnostics, nullptr,
+    {"device", entry<getDevice>, nullptr, "\"cpu\", \"cuda:0\".", nullptr},
+    {"diagnostics", entry<getDiagnostics>, nullptr,
      "Warnings and remarks of the compilation, a line each.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
@@ -327,11 +332,11 @@ static PyType_Slot slots[] = {
     {Py_tp_dealloc, reinterpret_cast<void *>(dealloc)},
     {Py_tp_traverse, reinterpret_cast<void *>(traverse)},
     {Py_tp_clear, reinterpret_cast<void *>(clear)},
-    {Py_tp_getattro, reinterpret_cast<void *>(getAttribute)},
-    {Py_tp_repr, reinterpret_cast<void *>(repr)},
+    {Py_tp_getattro, reinterpret_cast<void *>(entry<getAttribute>)},
+    {Py_tp_repr, reinterpret_cast<void *>(entry<repr>)},
     {Py_tp_methods, methods},
     {Py_tp_getset, members},
-    {Py_mp_subscript, reinterpret_cast<void *>(getItem)},
+    {Py_mp_subscript, reinterpret_cast<void *>(entry<getItem>)},
     {Py_tp_doc,
      const_cast<char *>("A compiled program. exe.main or exe[\"main\"] is its "
                         "function @main; many threads may use one.")},

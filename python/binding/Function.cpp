@@ -78,6 +78,7 @@ private:
 } // namespace
 
 static PyTypeObject *functionType, *callType;
+static PyObject *outName, *streamName, *cudaStreamName;
 
 //===----------------------------------------------------------------------===//
 // Calls
@@ -139,11 +140,11 @@ bool Invocation::bindOut(PyObject *object) {
 /// The handle of a stream: a number, or what PyTorch's, CuPy's and others'
 /// streams have. False after an error.
 static bool readStream(PyObject *object, void *&native) {
-  Ref handle;
+  Ref handle, method;
   if (PyLong_Check(object)) {
     handle = Ref::of(object);
-  } else if (PyObject_HasAttrString(object, "__cuda_stream__")) {
-    Ref pair(PyObject_CallMethod(object, "__cuda_stream__", nullptr));
+  } else if ((method = attributeOf(object, cudaStreamName))) {
+    Ref pair(PyObject_CallObject(method.get(), nullptr));
     Ref version(pair ? PySequence_GetItem(pair.get(), 0) : nullptr);
     handle = Ref(version ? PySequence_GetItem(pair.get(), 1) : nullptr);
     if (!handle)
@@ -162,6 +163,8 @@ static bool readStream(PyObject *object, void *&native) {
                             " of its protocol, and known here is version 0; "
                             "give the stream's number");
     }
+  } else if (PyErr_Occurred()) {
+    return false;
   } else {
     handle = Ref(PyObject_GetAttrString(object, "cuda_stream"));
     // What goes wrong in such an object is not ours to reword.
@@ -197,8 +200,10 @@ bool Invocation::bindStream(PyObject *object, bool later) {
 bool Invocation::bind(PyObject *args, PyObject *options, bool later) {
   PyObject *outObject = nullptr, *streamObject = nullptr; // borrowed
   if (options) {
-    outObject = PyDict_GetItemString(options, "out");
-    streamObject = PyDict_GetItemString(options, "stream");
+    outObject = PyDict_GetItemWithError(options, outName);
+    streamObject = PyDict_GetItemWithError(options, streamName);
+    if (PyErr_Occurred())
+      return false;
     if (PyDict_Size(options) != !!outObject + !!streamObject)
       return refuse("@" + signature.name +
                     " takes arguments by position, and the keywords out and "
@@ -403,15 +408,21 @@ PyObject *Invocation::run() {
     Py_RETURN_NONE;
   if (count == 1)
     return makeResult(0, results[0]);
-  Ref tuple(PyTuple_New(Py_ssize_t(count)));
-  for (size_t i = 0; i < count; ++i) {
-    PyObject *object = tuple ? makeResult(i, results[i]) : nullptr;
-    if (!object || PyTuple_SetItem(tuple.get(), Py_ssize_t(i), object) < 0) {
-      // Those that follow have no array to free them.
-      for (size_t rest = i + 1; rest < count; ++rest)
-        gpuasync_value_release(&results[rest]);
-      return nullptr;
+  /// Results that have no array to free them.
+  struct Rest {
+    gpuasync_value *begin, *end;
+    ~Rest() {
+      while (begin != end)
+        gpuasync_value_release(begin++);
     }
+  } rest{results, results + count};
+  Ref tuple(PyTuple_New(Py_ssize_t(count)));
+  if (!tuple)
+    return nullptr;
+  for (size_t i = 0; i < count; ++i) {
+    PyObject *object = makeResult(i, *rest.begin++);
+    if (!object || PyTuple_SetItem(tuple.get(), Py_ssize_t(i), object) < 0)
+      return nullptr;
   }
   return tuple.release();
 }
@@ -462,7 +473,7 @@ static PyObject *runCall(PyObject *object, PyObject *) {
 }
 
 static PyMethodDef callMethods[] = {
-    {"run", runCall, METH_NOARGS,
+    {"run", entry<runCall>, METH_NOARGS,
      "run()\n--\n\nRuns the call, once, and returns its results."},
     {nullptr, nullptr, 0, nullptr}};
 
@@ -577,28 +588,29 @@ static PyCFunction withOptions(PyCFunctionWithKeywords function) {
 }
 
 static PyMethodDef functionMethods[] = {
-    {"start", withOptions(startFunction), METH_VARARGS | METH_KEYWORDS,
+    {"start", withOptions(entry<startFunction>), METH_VARARGS | METH_KEYWORDS,
      "start(*arguments, out=None)\n--\n\nBegins the call on a thread of the "
      "package, and returns its Token. Wrong arguments are an exception here; "
      "the arrays are not to be written until the token is done."},
-    {"schedule", scheduleFunction, METH_NOARGS,
+    {"schedule", entry<scheduleFunction>, METH_NOARGS,
      "schedule()\n--\n\nWhat it does on which stream, and what waits for what: "
      "a Schedule. An Error if the program was given in LLVM dialect."},
     {nullptr, nullptr, 0, nullptr}};
 
 static PyGetSetDef functionMembers[] = {
-    {"__name__", getName, nullptr, "Its name in the program.", nullptr},
-    {"signature", getSignature, nullptr,
+    {"__name__", entry<getName>, nullptr, "Its name in the program.", nullptr},
+    {"signature", entry<getSignature>, nullptr,
      "\"main(tensor<4xf32>) -> tensor<4xf32>\".", nullptr},
-    {"arguments", getArguments, nullptr, "The arguments' types, as MLIR.",
+    {"arguments", entry<getArguments>, nullptr,
+     "The arguments' types, as MLIR.", nullptr},
+    {"results", entry<getResults>, nullptr, "The results' types, as MLIR.",
      nullptr},
-    {"results", getResults, nullptr, "The results' types, as MLIR.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 static PyType_Slot functionSlots[] = {
     {Py_tp_dealloc, reinterpret_cast<void *>(deallocFunction)},
-    {Py_tp_call, reinterpret_cast<void *>(callFunction)},
-    {Py_tp_repr, reinterpret_cast<void *>(reprFunction)},
+    {Py_tp_call, reinterpret_cast<void *>(entry<callFunction>)},
+    {Py_tp_repr, reinterpret_cast<void *>(entry<reprFunction>)},
     {Py_tp_methods, functionMethods},
     {Py_tp_getset, functionMembers},
     {Py_tp_doc,
@@ -614,7 +626,11 @@ static PyType_Spec functionSpec = {
 
 PyObject *makeFunction(gpuasync_callable *callable, const char *name,
                        std::shared_ptr<Place> place) {
-  auto signature = std::make_unique<Signature>();
+  std::unique_ptr<Signature> signature(new (std::nothrow) Signature);
+  if (!signature) {
+    gpuasync_status_free(gpuasync_callable_release(callable));
+    return PyErr_NoMemory();
+  }
   signature->callable = callable;
   signature->name = name;
   signature->place = std::move(place);
@@ -648,7 +664,11 @@ bool initFunction(PyObject *module) {
   PyObject *call = PyType_FromSpec(&callSpec);
   functionType = reinterpret_cast<PyTypeObject *>(type);
   callType = reinterpret_cast<PyTypeObject *>(call);
-  return type && call && PyModule_AddObjectRef(module, "Function", type) == 0;
+  outName = PyUnicode_InternFromString("out");
+  streamName = PyUnicode_InternFromString("stream");
+  cudaStreamName = PyUnicode_InternFromString("__cuda_stream__");
+  return type && call && outName && streamName && cudaStreamName &&
+         PyModule_AddObjectRef(module, "Function", type) == 0;
 }
 
 } // namespace binding

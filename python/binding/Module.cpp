@@ -14,6 +14,7 @@
 #include "Function.h"
 #include "Trace.h"
 
+#include <new>
 #include <string>
 #include <vector>
 
@@ -25,20 +26,30 @@ static PyObject *devices(PyObject *, PyObject *) {
     uint64_t bytes;
     bool available;
   };
-  std::vector<Device> list;
+  struct Devices {
+    std::vector<Device> list;
+    bool complete = true;
+  } devices;
   {
     WithoutGil free;
     gpuasync_device_list(
         [](void *user, const char *device, const char *name, const char *arch,
            uint64_t bytes, const char *why) {
           auto text = [](const char *text) { return text ? text : ""; };
-          static_cast<std::vector<Device> *>(user)->push_back(
-              {text(device), text(name), text(arch), text(why), bytes, !why});
+          auto *devices = static_cast<Devices *>(user);
+          try {
+            devices->list.push_back(
+                {text(device), text(name), text(arch), text(why), bytes, !why});
+          } catch (const std::bad_alloc &) {
+            devices->complete = false; // an exception must not pass the library
+          }
         },
-        &list);
+        &devices);
   }
+  if (!devices.complete)
+    return PyErr_NoMemory();
   Ref result(PyList_New(0));
-  for (const Device &each : list) {
+  for (const Device &each : devices.list) {
     Ref tuple(Py_BuildValue("(sssKz)", each.device.c_str(), each.name.c_str(),
                             each.arch.c_str(),
                             static_cast<unsigned long long>(each.bytes),
@@ -68,24 +79,24 @@ static PyObject *checkInterpreter(PyObject *, PyObject *) {
 }
 
 static PyMethodDef functions[] = {
-    {"compile", compile, METH_VARARGS,
+    {"compile", entry<compile>, METH_VARARGS,
      "compile(program, name, device, options)\n--\n\nSee gpu_async.compile."},
     {"check_interpreter", checkInterpreter, METH_NOARGS,
      "check_interpreter()\n--\n\nAn ImportError in any interpreter but the "
      "first that imports the package."},
-    {"devices", devices, METH_NOARGS,
+    {"devices", entry<devices>, METH_NOARGS,
      "devices()\n--\n\nSee gpu_async.devices."},
-    {"memory_changed", memoryChanged, METH_O,
+    {"memory_changed", entry<memoryChanged>, METH_O,
      "memory_changed(array)\n--\n\nSays that the host memory of an array has "
      "changed, or will be freed: functions upload it again for arguments with "
      "the attribute gpu_async.resident."},
-    {"wait_abandoned", waitAbandoned, METH_O,
+    {"wait_abandoned", entry<waitAbandoned>, METH_O,
      "wait_abandoned(timeout)\n--\n\nSee gpu_async.wait_abandoned."},
-    {"trace_start", startTrace, METH_O,
+    {"trace_start", entry<startTrace>, METH_O,
      "trace_start(file)\n--\n\nSee gpu_async.trace."},
-    {"trace_stop", stopTrace, METH_NOARGS,
+    {"trace_stop", entry<stopTrace>, METH_NOARGS,
      "trace_stop()\n--\n\nSee gpu_async.trace."},
-    {"profile_rows", listProfile, METH_NOARGS,
+    {"profile_rows", entry<listProfile>, METH_NOARGS,
      "profile_rows()\n--\n\nSee gpu_async.profile."},
     {nullptr, nullptr, 0, nullptr}};
 

@@ -12,11 +12,29 @@
 #define Py_LIMITED_API 0x030B0000
 #include <Python.h>
 
+#include <new>
 #include <string>
 #include <unistd.h>
 #include <utility>
 
 namespace binding {
+
+/// A function as Python calls it. Where the binding's own C++ has no memory, it
+/// raises MemoryError.
+template <auto function>
+struct Entry;
+template <typename... Parameters, PyObject *(*function)(Parameters...)>
+struct Entry<function> {
+  static PyObject *call(Parameters... parameters) {
+    try {
+      return function(parameters...);
+    } catch (const std::bad_alloc &) {
+      return PyErr_NoMemory();
+    }
+  }
+};
+template <auto function>
+constexpr auto entry = Entry<function>::call;
 
 /// Calls what takes the GIL. When Python has ended, that ends the thread by an
 /// unwinding: C++ would call std::terminate for it, or give objects of Python's
@@ -71,6 +89,14 @@ public:
 private:
   PyObject *object = nullptr;
 };
+
+/// The attribute; null if there is none, or after an error.
+inline Ref attributeOf(PyObject *object, PyObject *name) {
+  Ref attribute(PyObject_GetAttr(object, name));
+  if (!attribute && PyErr_ExceptionMatches(PyExc_AttributeError))
+    PyErr_Clear();
+  return attribute;
+}
 
 /// A program's text for Python. It need not be UTF-8; other bytes become lone
 /// surrogates, as those of names of files do.

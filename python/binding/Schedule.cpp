@@ -20,14 +20,16 @@ static PyObject *make(const std::string &name, Draw draw) {
   Ref arguments[4] = {Ref(textOf(name)), Ref(), Ref(), Ref()};
   const char *const formats[] = {"text", "dot", "svg"};
   for (size_t i = 0; i < 3; ++i) {
-    char *drawn = nullptr;
-    gpuasync::Status status(draw(formats[i], &drawn));
+    struct Drawn {
+      char *text = nullptr;
+      ~Drawn() { std::free(text); }
+    } drawn;
+    gpuasync::Status status(draw(formats[i], &drawn.text));
     if (!status.ok()) {
       raise(Error::Call, status);
       return nullptr;
     }
-    arguments[i + 1] = Ref(textOf(drawn));
-    std::free(drawn);
+    arguments[i + 1] = Ref(textOf(drawn.text));
     if (!arguments[i + 1])
       return nullptr;
   }

@@ -10,6 +10,7 @@
 
 #include "gpuasync/Trace.h"
 
+#include <new>
 #include <string>
 #include <vector>
 
@@ -49,18 +50,27 @@ PyObject *listProfile(PyObject *, PyObject *) {
     std::string kind, name, place;
     gpuasync_profile_row numbers;
   };
-  std::vector<Row> rows;
+  struct Rows {
+    std::vector<Row> list;
+    bool complete = true;
+  } rows;
   {
     WithoutGil free;
     gpuasync_profile_list(
         [](void *user, const gpuasync_profile_row *row) {
-          static_cast<std::vector<Row> *>(user)->push_back(
-              {row->kind, row->name, row->place, *row});
+          auto *rows = static_cast<Rows *>(user);
+          try {
+            rows->list.push_back({row->kind, row->name, row->place, *row});
+          } catch (const std::bad_alloc &) {
+            rows->complete = false; // an exception must not pass the library
+          }
         },
         &rows);
   }
+  if (!rows.complete)
+    return PyErr_NoMemory();
   Ref list(PyList_New(0));
-  for (const Row &row : rows) {
+  for (const Row &row : rows.list) {
     Ref name(textOf(row.name)), place(textOf(row.place));
     if (!name || !place)
       return nullptr;

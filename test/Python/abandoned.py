@@ -4,6 +4,8 @@
 # The arrays are NumPy's.
 # REQUIRES: numpy
 # RUN: %python %s
+# RUN: env LD_PRELOAD=%test_no_memory %python %s NoMemory
+import array
 import asyncio
 import ctypes
 import os
@@ -241,6 +243,33 @@ class Abandoned(unittest.TestCase):
         with self.assertRaises(TypeError):
             ga.wait_abandoned("soon")
         ga.wait_abandoned(-1)
+
+
+@unittest.skipUnless(hasattr(ctypes.PyDLL(None), "fail_new"), "in a process of its own")
+class NoMemory(unittest.TestCase):
+    def test_to_remember_them(self):
+        fail_new = ctypes.PyDLL(None).fail_new
+        fail_new.argtypes, fail_new.restype = (ctypes.c_long, ctypes.c_bool), ctypes.c_bool
+        wait = exe.wait
+        ga.wait_abandoned()
+        # The first item of the list, the message.
+        for count, remembered in enumerate((False, True)):
+            with self.subTest(count):
+                x = array.array("i", [0, 0])
+                fail_new(count, True)
+                try:
+                    with self.assertRaises(MemoryError):
+                        wait(x)
+                finally:
+                    failed = fail_new(-1, False)
+                self.assertTrue(failed)
+                with self.assertRaises(BufferError):  # work goes on to use it
+                    x.append(1)
+                x[0] = 1
+                ga.wait_abandoned()
+                self.assertEqual(x.tolist(), [1, 5])
+                if remembered:
+                    x.append(1)
 
 
 unittest.main()
