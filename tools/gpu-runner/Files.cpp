@@ -8,6 +8,7 @@
 #include "Files.h"
 
 #include <system_error>
+#include <vector>
 
 using namespace llvm;
 
@@ -71,10 +72,12 @@ Expected<NewFile> makeFile(StringRef path,
 }
 
 Error commit(MutableArrayRef<NewFile> files) {
+  std::vector<gpuasync::NewFile *> together;
   for (NewFile &file : files)
-    if (Error error = file.commit())
-      return error;
-  return Error::success();
+    together.push_back(&file.file);
+  size_t failed = 0;
+  int code = gpuasync::commit(together, failed);
+  return code ? files[failed].error(toCode(code)) : Error::success();
 }
 
 Error writeFile(StringRef path, function_ref<void(raw_ostream &)> write) {

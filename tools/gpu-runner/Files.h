@@ -37,6 +37,8 @@ public:
   llvm::Error commit();
 
 private:
+  friend llvm::Error commit(llvm::MutableArrayRef<NewFile> files);
+
   NewFile() = default;
   llvm::Error error(std::error_code code) const;
 
@@ -50,8 +52,8 @@ llvm::Expected<NewFile>
 makeFile(llvm::StringRef path,
          llvm::function_ref<void(llvm::raw_ostream &)> write,
          bool isExecutable = false);
-/// Gives each its name: for files of which none is replaced unless all are
-/// complete.
+/// Gives each its name, all or none if a signal ends the process: for files of
+/// which none is replaced unless all are complete.
 llvm::Error commit(llvm::MutableArrayRef<NewFile> files);
 /// Makes the file of what `write` writes.
 llvm::Error writeFile(llvm::StringRef path,

@@ -287,8 +287,12 @@ void NewFiles::add(const Value &value) {
 }
 
 void NewFiles::commit() {
+  std::vector<NewFile *> together;
   for (Output &output : files)
-    check(std::string(output.path), output.file.commit());
+    together.push_back(&output.file);
+  size_t failed = 0;
+  if (int error = gpuasync::commit(together, failed))
+    check(std::string(files[failed].path), error);
 }
 
 //===----------------------------------------------------------------------===//

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <climits>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -18,6 +19,8 @@
 #include <mutex>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 #include <utility>
 
@@ -29,17 +32,27 @@ namespace gpuasync {
 
 /// More than that many files at once are not removed.
 static constexpr size_t maxUnfinished = 64;
-static std::atomic<char *> unfinished[maxUnfinished];
+namespace {
+struct Unfinished {
+  pid_t process; ///< a forked child leaves its parent's alone
+  char path[1];  ///< as long as it is
+};
+} // namespace
+static std::atomic<Unfinished *> unfinished[maxUnfinished];
 /// Between threads; a signal's handler only takes what is there.
 static std::mutex unfinishedMutex;
 
 void addUnfinishedFile(const char *path) {
-  char *copy = strdup(path);
+  const size_t length = std::strlen(path) + 1;
+  auto *copy = static_cast<Unfinished *>(
+      std::malloc(offsetof(Unfinished, path) + length));
   if (!copy)
     return;
+  copy->process = getpid();
+  std::memcpy(copy->path, path, length);
   std::lock_guard<std::mutex> lock(unfinishedMutex);
-  for (std::atomic<char *> &slot : unfinished) {
-    char *none = nullptr;
+  for (std::atomic<Unfinished *> &slot : unfinished) {
+    Unfinished *none = nullptr;
     if (slot.compare_exchange_strong(none, copy))
       return;
   }
@@ -48,9 +61,9 @@ void addUnfinishedFile(const char *path) {
 
 void forgetUnfinishedFile(const char *path) {
   std::lock_guard<std::mutex> lock(unfinishedMutex);
-  for (std::atomic<char *> &slot : unfinished) {
-    char *known = slot.load();
-    if (!known || std::strcmp(known, path) != 0 ||
+  for (std::atomic<Unfinished *> &slot : unfinished) {
+    Unfinished *known = slot.load();
+    if (!known || std::strcmp(known->path, path) != 0 ||
         !slot.compare_exchange_strong(known, nullptr))
       continue;
     std::free(known);
@@ -58,10 +71,32 @@ void forgetUnfinishedFile(const char *path) {
   }
 }
 
+/// The process in the upper half, for a forked child's parent has its own. In
+/// the lower half the thread that commits files, or 0: they have been removed.
+static std::atomic<uint64_t> phase{0};
+
+static uint64_t thisProcess() { return uint64_t(getpid()) << 32; }
+static bool isOfThisProcess(uint64_t phase) {
+  return phase >> 32 == thisProcess() >> 32;
+}
+
 void removeUnfinishedFiles() {
-  for (std::atomic<char *> &slot : unfinished)
-    if (char *path = slot.exchange(nullptr))
-      unlink(path); // the memory is not freed: this may be a signal handler
+  const uint64_t removed = thisProcess();
+  const uint64_t own = removed | uint32_t(syscall(SYS_gettid));
+  for (uint64_t now = phase.load();;) {
+    if (!isOfThisProcess(now) || now == removed || now == own) {
+      if (phase.compare_exchange_weak(now, removed))
+        break;
+      continue;
+    }
+    const timespec shortly = {0, 200000};
+    nanosleep(&shortly, nullptr);
+    now = phase.load();
+  }
+  for (std::atomic<Unfinished *> &slot : unfinished)
+    if (Unfinished *file = slot.exchange(nullptr))
+      if (file->process == getpid())
+        unlink(file->path); // not freed: this may be a signal handler
 }
 
 static void onSignal(int signal) {
@@ -281,14 +316,66 @@ int NewFile::close() {
   return failed ? errno : 0;
 }
 
+namespace {
+/// While one lives no signal ends the process: this thread takes none, and
+/// other threads' handlers wait. One thread at a time.
+class CommitScope {
+public:
+  CommitScope() {
+    sigset_t ending;
+    sigemptyset(&ending);
+    for (int signal : endingSignals)
+      sigaddset(&ending, signal);
+    pthread_sigmask(SIG_BLOCK, &ending, &before);
+    mutex.lock();
+    const uint64_t own = thisProcess() | uint32_t(syscall(SYS_gettid));
+    uint64_t now = phase.load();
+    do {
+      while (isOfThisProcess(now)) // the files are removed, the process ends
+        pause();
+    } while (!phase.compare_exchange_weak(now, own));
+  }
+  CommitScope(const CommitScope &) = delete;
+  ~CommitScope() {
+    phase.store(0);
+    mutex.unlock();
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+
+private:
+  static std::mutex mutex;
+  sigset_t before;
+};
+std::mutex CommitScope::mutex;
+} // namespace
+
+int commit(const std::vector<NewFile *> &files, size_t &failed) {
+  int error = 0;
+  size_t done = 0;
+  {
+    const CommitScope scope;
+    for (; done < files.size(); ++done) {
+      const NewFile &file = *files[done];
+      if (!file.temporary.empty() &&
+          rename(file.temporary.c_str(), file.target.c_str()) != 0) {
+        error = errno; // its destructor removes it
+        failed = done;
+        break;
+      }
+    }
+  }
+  for (size_t i = 0; i < done; ++i) {
+    NewFile &file = *files[i];
+    if (!file.temporary.empty())
+      forgetUnfinishedFile(file.temporary.c_str());
+    file.temporary.clear();
+  }
+  return error;
+}
+
 int NewFile::commit() {
-  if (temporary.empty())
-    return 0;
-  if (rename(temporary.c_str(), target.c_str()) != 0)
-    return errno; // the destructor removes it
-  forgetUnfinishedFile(temporary.c_str());
-  temporary.clear();
-  return 0;
+  size_t failed = 0;
+  return gpuasync::commit({this}, failed);
 }
 
 } // namespace gpuasync

@@ -17,7 +17,8 @@
 // - Pipes, devices and the process's own open files (/dev/stdout, /dev/fd/3)
 // are
 //   written at once, as is a file in a folder that takes no other.
-// - A process that ends by a signal leaves nothing: removeFilesOnSignals.
+// - A process that ends by a signal leaves nothing: removeFilesOnSignals. Files
+//   that are committed together are all new after it, or all old.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,6 +28,7 @@
 #include <cstddef>
 #include <string>
 #include <sys/types.h>
+#include <vector>
 
 namespace gpuasync {
 
@@ -51,16 +53,24 @@ public:
   int getDescriptor() const { return descriptor; }
 
 private:
+  friend int commit(const std::vector<NewFile *> &files, size_t &failed);
+
   int descriptor = -1;
   std::string target;    ///< where links lead to
   std::string temporary; ///< empty: it is written in place
 };
 
+/// Gives each its name, after close. A signal that ends the process comes
+/// before the first or after the last. Returns 0, or an errno and the file it
+/// is of.
+int commit(const std::vector<NewFile *> &files, size_t &failed);
+
 /// What is to be removed if the process ends by a signal, until it is
 /// forgotten. Any thread.
 void addUnfinishedFile(const char *path);
 void forgetUnfinishedFile(const char *path);
-/// Removes them. Safe in a signal handler.
+/// Removes those of this process, which has to end then: no file is committed
+/// any more. Waits for a commit on another thread. Safe in a signal handler.
 void removeUnfinishedFiles();
 
 /// Has signals that end the process (SIGINT, SIGTERM, SIGHUP, SIGXCPU and

@@ -11,10 +11,12 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <dirent.h>
 #include <fcntl.h>
 #include <functional>
+#include <future>
 #include <set>
 #include <string>
 #include <sys/resource.h>
@@ -25,6 +27,18 @@
 #include <vector>
 
 using gpuasync::NewFile;
+
+/// Runs after the given number of renames; null: never.
+static std::function<void()> onRename;
+static int renamesLeft;
+
+/// In the place of the C library's.
+extern "C" int rename(const char *from, const char *to) noexcept {
+  int result = renameat(AT_FDCWD, from, AT_FDCWD, to);
+  if (onRename && --renamesLeft == 0)
+    onRename();
+  return result;
+}
 
 namespace {
 
@@ -321,6 +335,135 @@ TEST_F(NewFiles, SignalsLeaveNothing) {
             })),
             EFBIG);
   EXPECT_EQ(names(), (Names{"a", "b", "done"}));
+}
+
+class Commits : public NewFiles {
+protected:
+  Commits() {
+    put(path("a"), "old");
+    put(path("b"), "old");
+  }
+  ~Commits() override { onRename = nullptr; }
+
+  /// Commits two files. `between` runs after the first rename.
+  int commitBoth(const std::function<void()> &between) {
+    NewFile a, b;
+    if (a.create(path("a")) || b.create(path("b")) || a.write("new", 3) ||
+        b.write("new", 3) || a.close() || b.close())
+      return 1;
+    onRename = between;
+    renamesLeft = 1;
+    size_t failed = 9;
+    return gpuasync::commit({&a, &b}, failed) ? 2 : 0;
+  }
+
+  void expectBoth(const std::string &text) {
+    EXPECT_EQ(read(path("a")), text);
+    EXPECT_EQ(read(path("b")), text);
+    EXPECT_EQ(names(), (Names{"a", "b"}));
+  }
+};
+
+TEST_F(Commits, ASignalBetweenTwoFilesComesAfterBoth) {
+  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGPROF}) {
+    put(path("a"), "old");
+    put(path("b"), "old");
+    int status = inChild([&] {
+      (void)::signal(signal, SIG_DFL);
+      gpuasync::removeFilesOnSignals();
+      (void)commitBoth([&] { kill(getpid(), signal); });
+      return 3;
+    });
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == signal) << status;
+    expectBoth("new");
+  }
+}
+
+/// Waits until the thread blocks the signal, as its handler does.
+static void waitForHandler(pid_t thread, int signal) {
+  std::string status = "/proc/self/task/" + std::to_string(thread) + "/status";
+  for (;;) {
+    unsigned long long blocked = 0;
+    if (FILE *file = fopen(status.c_str(), "r")) {
+      char line[256];
+      while (fgets(line, sizeof(line), file))
+        if (sscanf(line, "SigBlk: %llx", &blocked) == 1)
+          break;
+      fclose(file);
+    }
+    if (blocked >> (signal - 1) & 1)
+      return;
+  }
+}
+
+TEST_F(Commits, ASignalToAnotherThreadComesAfterBoth) {
+  int status = inChild([&] {
+    gpuasync::removeFilesOnSignals();
+    std::promise<pid_t> started;
+    std::thread other([&] {
+      started.set_value(gettid());
+      for (;;)
+        pause();
+    });
+    pid_t thread = started.get_future().get();
+    (void)commitBoth([&] {
+      pthread_kill(other.native_handle(), SIGTERM);
+      waitForHandler(thread, SIGTERM);
+    });
+    for (;;)
+      pause();
+    return 3;
+  });
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM) << status;
+  expectBoth("new");
+}
+
+// A time limit's thread ends the process so.
+TEST_F(Commits, AnEndFromAnotherThreadComesAfterBoth) {
+  int status = inChild([&] {
+    std::promise<void> reached;
+    std::thread other([&] {
+      reached.get_future().wait();
+      gpuasync::removeUnfinishedFiles();
+      _exit(7);
+    });
+    (void)commitBoth([&] {
+      reached.set_value();
+      // The other thread may remove the second file only if it does not wait.
+      for (int i = 0; i < 1000 && names().size() == 3; ++i)
+        std::this_thread::yield();
+    });
+    for (;;)
+      pause();
+    return 3;
+  });
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << status;
+  expectBoth("new");
+}
+
+// A forked child that ends removes no files of its parent's.
+TEST_F(Commits, AForkedChildLeavesItsParentsFiles) {
+  int status = inChild([&] {
+    gpuasync::removeFilesOnSignals();
+    NewFile before;
+    if (before.create(path("a")) || before.write("new", 3) || before.close())
+      return 4;
+    if (!WIFSIGNALED(inChild([] { return raise(SIGTERM); })))
+      return 5;
+    if (before.commit())
+      return 6;
+    // A child of the moment between the renames waits for nothing.
+    int ended = 0;
+    int result = commitBoth([&] {
+      ended = inChild([] {
+        gpuasync::removeUnfinishedFiles();
+        return 8;
+      });
+    });
+    return result ? result : WEXITSTATUS(ended) == 8 ? 0 : 7;
+  });
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  expectBoth("new");
 }
 
 } // namespace
