@@ -8,15 +8,13 @@
 #include "Options.h"
 
 #include "Kernels/Common/Environment.h"
+#include "aot/NewFile.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MathExtras.h"
-#include "llvm/Support/Path.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -203,22 +201,12 @@ static Error checkFiles(const Options &o) {
     if (file.consume_front("@"))
       files.push_back({"--output", file});
   }
-  StringMap<StringRef> known;
-  for (auto [option, file] : files) {
-    sys::fs::file_status status;
-    bool isNew =
-        sys::fs::status(file, status) == std::errc::no_such_file_or_directory;
-    if (file.empty() || (!isNew && !sys::fs::is_regular_file(status)))
-      continue;
-    SmallString<128> path(file);
-    if (sys::fs::make_absolute(path))
-      continue;
-    sys::path::remove_dots(path, /*remove_dot_dot=*/false);
-    auto [other, isFirst] = known.try_emplace(path, option);
-    if (!isFirst)
-      return createStringError(option + " and " + other->second +
-                               " write the same file, '" + file + "'");
-  }
+  for (auto [i, later] : enumerate(files))
+    for (const auto &other : ArrayRef(files).take_front(i))
+      if (gpuasync::isSameNewFile(other.second.str(), later.second.str()))
+        return createStringError(later.first + " and " + other.first +
+                                 " write the same file, '" + later.second +
+                                 "'");
   return Error::success();
 }
 

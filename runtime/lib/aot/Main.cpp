@@ -386,6 +386,9 @@ void Program::addOutput(const std::string &text, size_t &next) {
         " results; an argument's elements after the call are -o "
         "arg0=FILE.npy");
   }
+  if (path.empty())
+    die("-o '" + text + "': a file is missing; " + value->type->name +
+        " without -o is not written");
   if (path == "-")
     die("-o " + text +
         ": a result without -o is printed; a file of this name "
@@ -395,7 +398,7 @@ void Program::addOutput(const std::string &text, size_t &next) {
         value->output + "' already");
   for (std::vector<Value> *list : {&arguments, &results})
     for (const Value &other : *list)
-      if (other.output == path && !isSpecial(path))
+      if (!other.output.empty() && gpuasync::isSameNewFile(other.output, path))
         die("-o " + text + ": " + other.type->name +
             " is written to that file already");
   value->output = path;

@@ -192,6 +192,42 @@ static bool followLinks(std::string &path) {
   return false;
 }
 
+bool isSameNewFile(const std::string &one, const std::string &other) {
+  struct Place {
+    std::string path, folder;
+    struct stat file, in;
+    bool exists = false;
+
+    explicit Place(const std::string &path) : path(path) {}
+    /// False: no file is made here.
+    bool find() {
+      if (path.empty() || !followLinks(path) || openFileOf(path) >= 0)
+        return false;
+      folder = folderOf(path);
+      exists = stat(path.c_str(), &file) == 0;
+      if (exists ? !S_ISREG(file.st_mode) : errno != ENOENT)
+        return false;
+      return stat(folder.empty() ? "." : folder.c_str(), &in) == 0;
+    }
+    bool isInPlace() const {
+      return faccessat(AT_FDCWD, folder.empty() ? "." : folder.c_str(),
+                       W_OK | X_OK, AT_EACCESS) != 0;
+    }
+  };
+  auto isSame = [](const struct stat &a, const struct stat &b) {
+    return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+  };
+  Place a(one), b(other);
+  if (!a.find() || !b.find())
+    return false;
+  if (isSame(a.in, b.in) &&
+      a.path.substr(a.folder.size()) == b.path.substr(b.folder.size()))
+    return true;
+  // Hard links become two files, unless their folders take no new one.
+  return a.exists && b.exists && isSame(a.file, b.file) && a.isInPlace() &&
+         b.isInPlace();
+}
+
 //===----------------------------------------------------------------------===//
 // NewFile
 //===----------------------------------------------------------------------===//

@@ -65,6 +65,11 @@ private:
 /// is of.
 int commit(const std::vector<NewFile *> &files, size_t &failed);
 
+/// Whether a file made under one name would be lost if one is made under the
+/// other: both lead to one name, or to one file that is written in place. Pipes
+/// and devices take several. False where a path leads nowhere.
+bool isSameNewFile(const std::string &one, const std::string &other);
+
 /// What is to be removed if the process ends by a signal, until it is
 /// forgotten. Any thread.
 void addUnfinishedFile(const char *path);

@@ -298,6 +298,40 @@ TEST_F(NewFiles, WithoutRights) {
   EXPECT_EQ(info.st_mode & 0777u, 0606u);
 }
 
+TEST_F(NewFiles, NamesOfOneFile) {
+  using gpuasync::isSameNewFile;
+  put(path("a"), "old");
+  ASSERT_EQ(mkdir(path("d").c_str(), 0755), 0);
+  ASSERT_EQ(link(path("a").c_str(), path("hard").c_str()), 0);
+  ASSERT_EQ(symlink("a", path("soft").c_str()), 0);
+  ASSERT_EQ(symlink("d/new", path("dangling").c_str()), 0);
+  ASSERT_EQ(symlink("loop", path("loop").c_str()), 0);
+  ASSERT_EQ(symlink("d", path("e").c_str()), 0);
+  EXPECT_TRUE(isSameNewFile(path("a"), path("./a")));
+  EXPECT_TRUE(isSameNewFile(path("a"), path("d/../a")));
+  EXPECT_TRUE(isSameNewFile(path("a"), path("soft")));
+  EXPECT_TRUE(isSameNewFile(path("d/new"), path("dangling")));
+  EXPECT_TRUE(isSameNewFile(path("e/new"), path("d//new")));
+  EXPECT_TRUE(isSameNewFile("new", "./new"));
+  EXPECT_FALSE(isSameNewFile(path("a"), path("d/a")));
+  EXPECT_FALSE(isSameNewFile(path("a"), path("hard")));
+  EXPECT_FALSE(isSameNewFile(path("no/a"), path("no/a")));
+  EXPECT_FALSE(isSameNewFile(path("loop"), path("loop")));
+  EXPECT_FALSE(isSameNewFile("", ""));
+  EXPECT_FALSE(isSameNewFile("/dev/null", "/dev/null"));
+  EXPECT_FALSE(isSameNewFile("/dev/stdout", "/dev/fd/1"));
+  if (geteuid() != 0)
+    return;
+  // Written in place they stay one file.
+  ASSERT_EQ(chmod(work.c_str(), 0755), 0);
+  EXPECT_EQ(inChild([&] {
+              if (setgid(65534) || setuid(65534))
+                return 9;
+              return isSameNewFile(path("a"), path("hard")) ? 0 : 1;
+            }),
+            0);
+}
+
 TEST_F(NewFiles, SignalsLeaveNothing) {
   put(path("a"), "old");
   for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT, SIGALRM,
