@@ -88,7 +88,8 @@ gpuasync_value_make(void *data, uint32_t type, uint32_t rank,
 GPUASYNC_API void
 gpuasync_value_release(gpuasync_value *value) GPUASYNC_NOEXCEPT;
 
-/** How to compile. Begins with its size, which the caller sets. */
+/** How to compile. Begins with its size, which the caller sets. Members that
+ *  the size does not hold as a whole count as null. */
 typedef struct gpuasync_compile_options {
   size_t structSize;
   const char *name;   /**< of the program in messages; null: "<program>" */

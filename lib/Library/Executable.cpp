@@ -373,7 +373,11 @@ gpuasync_status *gpuasync_compile(const void *mlir, size_t size,
                   "gpuasync_compile: options.structSize is " +
                       Twine(given->structSize) +
                       ", not the size of the struct");
-    std::memcpy(&how, given, std::min(given->structSize, sizeof(how)));
+    // Every member is a word; a part of one is none.
+    static_assert(sizeof(how) == 4 * sizeof(void *) &&
+                  sizeof(size_t) == sizeof(void *));
+    const size_t size = std::min(given->structSize, sizeof(how));
+    std::memcpy(&how, given, size / sizeof(void *) * sizeof(void *));
   }
   mlir::gpuasync::initializeNativeTarget();
   Expected<LibraryOptions> options =

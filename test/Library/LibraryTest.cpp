@@ -306,6 +306,36 @@ TEST(Library, ACallThatGivesUp) {
   }
 }
 
+// Members that the size does not hold as a whole are not there.
+TEST(Library, OptionsOfOtherSizes) {
+  gpuasync_compile_options options = {};
+  options.name = "named.mlir";
+  options.device = "none such";
+  options.options = "none=such";
+  const std::string text = "func.func @f() { return }";
+  auto failure = [&](size_t size) {
+    options.structSize = size;
+    gpuasync_executable *executable = nullptr;
+    Status status(
+        gpuasync_compile(text.data(), text.size(), &options, &executable));
+    Status released(gpuasync_executable_release(executable));
+    EXPECT_TRUE(released.ok()) << released.message();
+    return std::string(status.message());
+  };
+  setenv("GPU_ASYNC_DEVICE", "cpu", 1); // where no device is there
+  const size_t word = sizeof(char *);
+  for (size_t size = 0; size < word; ++size)
+    EXPECT_NE(
+        failure(size).find("options.structSize is " + std::to_string(size)),
+        std::string::npos);
+  for (size_t size = word; size < 3 * word; ++size)
+    EXPECT_EQ(failure(size), "") << size;
+  for (size_t size = 3 * word; size < 4 * word; ++size)
+    EXPECT_NE(failure(size).find("none such"), std::string::npos) << size;
+  EXPECT_NE(failure(4 * word).find("none=such"), std::string::npos);
+  unsetenv("GPU_ASYNC_DEVICE");
+}
+
 // One device is one context by all of its names.
 TEST(Library, NamesOfOneDevice) {
   Executable cpu(gated);
