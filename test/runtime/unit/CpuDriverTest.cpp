@@ -431,6 +431,36 @@ TEST_F(CpuDriver, NoThreadForAMoment_E05) {
   HostCalls::hook(nullptr);
 }
 
+// Where no slab of 256 KB fits, small allocations are pieces of their own.
+TEST_F(CpuDriver, SmallAllocationsNeedNoSlab) {
+  setenv("GPU_ASYNC_CPU_MEMORY", "204800", 1);
+  Context small;
+  ASSERT_TRUE(Context::open("cpu", small).ok());
+  unsetenv("GPU_ASYNC_CPU_MEMORY");
+  TestProgram program;
+  ContextScope scope(small);
+  {
+    FrameScope frame(program);
+    // What is freed is used again, in its own size or given back for another.
+    for (int i = 0; i < 3; ++i) {
+      gpuasync_stream *stream = frame.stream();
+      std::vector<uint32_t *> all;
+      for (int j = 0; j < 4; ++j) {
+        all.push_back(frame.alloc(stream, 25));
+        all.push_back(frame.alloc(stream, i == 1 ? 4000 : 8000));
+        ASSERT_NE(all[2 * j], nullptr);
+        ASSERT_NE(all[2 * j + 1], nullptr);
+      }
+      for (uint32_t *x : all)
+        frame.dealloc(stream, x);
+      EXPECT_EQ(frame.wait({stream}), 0);
+      frame.destroy(stream);
+    }
+    EXPECT_TRUE(frame.leave().ok());
+  }
+  EXPECT_LE(readStats(small).deviceBytes, 204800u);
+}
+
 // M05: idle memory has a limit, an eighth of the device's or 256 MB; what is
 // beyond it goes back when the context is idle.
 TEST_F(CpuDriver, IdleMemoryIsLimited_M05) {

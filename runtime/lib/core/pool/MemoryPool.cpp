@@ -313,10 +313,9 @@ Status MemoryPool::fromPool(std::unique_lock<std::mutex> &lock, Stream *stream,
 
 /// New memory from the driver: one block, or a slab of small ones.
 Status MemoryPool::fromDriver(std::unique_lock<std::mutex> &lock,
-                              MemoryKind kind, uint32_t sizeClass,
+                              MemoryKind kind, uint32_t sizeClass, bool slab,
                               Block *&out) {
   uint64_t piece = classBytes(sizeClass);
-  bool slab = piece <= maxSlabPiece;
   uint64_t bytes = slab ? slabBytes : piece;
   DriverList<void *> &noted = slabs[static_cast<uint32_t>(kind)];
   lock.lock();
@@ -365,9 +364,12 @@ Status MemoryPool::obtain(std::unique_lock<std::mutex> &lock, Stream *stream,
       }
       lock.unlock();
     }
-    for (int attempt = 0; attempt < 2; ++attempt) {
-      status = ofPool ? fromPool(lock, stream, bytes, out)
-                      : fromDriver(lock, kind, sizeClass, out);
+    // Where no slab fits, a block of its own may.
+    const bool slab = !ofPool && classBytes(sizeClass) <= maxSlabPiece;
+    for (int attempt = 0; attempt < (slab ? 3 : 2); ++attempt) {
+      status =
+          ofPool ? fromPool(lock, stream, bytes, out)
+                 : fromDriver(lock, kind, sizeClass, slab && attempt < 2, out);
       if (status.code() != GPUASYNC_OUT_OF_MEMORY)
         return status;
       if (!attempt)

@@ -151,7 +151,7 @@ private:
   Status fromPool(std::unique_lock<std::mutex> &lock, Stream *stream,
                   uint64_t bytes, Block *&out);
   Status fromDriver(std::unique_lock<std::mutex> &lock, MemoryKind kind,
-                    uint32_t sizeClass, Block *&out);
+                    uint32_t sizeClass, bool slab, Block *&out);
   uint64_t limit() const;
   void reduce(uint64_t limit);
 
