@@ -103,7 +103,8 @@ typedef struct gpuasync_compile_options {
 
 /** Compiles `size` bytes of MLIR, text or bytecode, for one device, and links
  *  the result into this process. `options` may be null. Executables of one
- *  device share a context. */
+ *  device share a context. Once a caller has closed it, its executables cannot
+ *  be called; those compiled later share another one. */
 GPUASYNC_API gpuasync_status *
 gpuasync_compile(const void *mlir, size_t size,
                  const gpuasync_compile_options *options,

@@ -107,13 +107,31 @@ static Error inOneLine(Error error) {
   return createStringError(line);
 }
 
+/// Whether the context refuses calls since it was closed, by a caller or by the
+/// shutdown.
+static bool isClosed(const SharedDevice &device) {
+  if (gpuasync_process_forked() || gpuasync_process_exiting())
+    return false;
+  // Changes nothing: an open context refuses the flags.
+  gpuasync::Status status(
+      gpuasync_modules_limit(device.context.get(), 0, 0, ~uint32_t(0)));
+  return status.code() == GPUASYNC_SHUT_DOWN;
+}
+
+/// The device, unless its context was closed: the next user opens another one.
+static std::shared_ptr<SharedDevice>
+lockOpen(const std::weak_ptr<SharedDevice> &known) {
+  std::shared_ptr<SharedDevice> device = known.lock();
+  return device && !isClosed(*device) ? device : nullptr;
+}
+
 /// Never destroyed, as executables may live until exit.
 static Expected<std::shared_ptr<SharedDevice>> openDevice(StringRef name) {
   static auto *mutex = new std::mutex;
   static auto *open = new std::map<std::string, std::weak_ptr<SharedDevice>>;
   std::lock_guard<std::mutex> lock(*mutex);
   std::weak_ptr<SharedDevice> &known = (*open)[name.str()];
-  if (std::shared_ptr<SharedDevice> device = known.lock())
+  if (std::shared_ptr<SharedDevice> device = lockOpen(known))
     return device;
   DeviceStart start(name.str(), "device ");
   Expected<std::vector<std::string>> targets = start.targets();
@@ -126,7 +144,7 @@ static Expected<std::shared_ptr<SharedDevice>> openDevice(StringRef name) {
   // calls that gave up have left on it.
   std::weak_ptr<SharedDevice> &same =
       (*open)[gpuasync_context_device(context->get())];
-  if (std::shared_ptr<SharedDevice> device = same.lock()) {
+  if (std::shared_ptr<SharedDevice> device = lockOpen(same)) {
     known = device;
     return device;
   }

@@ -9,6 +9,7 @@
 #include "GPUAsync-C/GPUAsync.h"
 #include "gtest/gtest.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <complex>
@@ -350,6 +351,32 @@ TEST(Library, NamesOfOneDevice) {
         << name;
     EXPECT_TRUE(Status(gpuasync_executable_release(other)).ok());
   }
+}
+
+// After a close of the shared context, programs compiled later get another one.
+TEST(Library, ACompileAfterTheContextWasClosed) {
+  Executable before(product);
+  gpuasync_context *closed = gpuasync_executable_context(before.raw);
+  Product values;
+  std::vector<float> y(24);
+  auto call = [&](Executable &executable) {
+    std::vector<gpuasync_value> results = {
+        make(y.data(), GPUASYNC_TYPE_F32, {8, 3})};
+    return executable.call("main", values.arguments(), results);
+  };
+  Status first = call(before);
+  EXPECT_TRUE(first.ok()) << first.message();
+  Status end(gpuasync_context_close(closed));
+  EXPECT_TRUE(end.ok()) << end.message();
+  EXPECT_EQ(call(before).code(), uint32_t(GPUASYNC_SHUT_DOWN));
+  Executable after(product), other(product);
+  EXPECT_NE(gpuasync_executable_context(after.raw), closed);
+  EXPECT_EQ(gpuasync_executable_context(after.raw),
+            gpuasync_executable_context(other.raw));
+  std::fill(y.begin(), y.end(), -1.0f);
+  Status status = call(after);
+  EXPECT_TRUE(status.ok()) << status.message();
+  values.check(y.data());
 }
 
 // Memory that the library has allocated for results of such a call stays.
