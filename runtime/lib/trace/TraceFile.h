@@ -4,7 +4,8 @@
 //
 // Chrome's trace events as JSON: an object with an array of them, which is
 // whole after each write, so that a process that is killed leaves a file that
-// can be read.
+// can be read, or that lacks its end if it was killed during a write. Events
+// are lines of their own.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_TRACE_TRACEFILE_H
