@@ -429,9 +429,12 @@ struct FormGroups : public gpuasync::impl::GPUAsyncFormGroupsBase<FormGroups> {
     getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (isa<scf::ForallOp, scf::ParallelOp>(op))
         return WalkResult::skip();
-      if (auto structured = dyn_cast<linalg::LinalgOp>(op))
-        all.push_back(structured);
-      return WalkResult::advance();
+      auto structured = dyn_cast<linalg::LinalgOp>(op);
+      if (!structured)
+        return WalkResult::advance();
+      all.push_back(structured);
+      // One of no loops in its body is a thread's.
+      return WalkResult::skip();
     });
     llvm::DenseSet<Operation *> taken;
     SmallVector<Group> groups;

@@ -287,9 +287,11 @@ static LogicalResult refuseWorkInBodies(func::FuncOp function) {
     while (body && !isa<linalg::LinalgOp, tensor::GenerateOp, tensor::PadOp,
                         scf::ForallOp, scf::ParallelOp>(body))
       body = body->getParentOp();
+    auto structured = dyn_cast<linalg::LinalgOp>(op);
     bool isWork =
-        isa<linalg::LinalgOp, tensor::GenerateOp, tensor::PadOp, scf::ForallOp,
-            scf::ParallelOp>(op) ||
+        (structured && structured.getNumLoops() != 0) ||
+        isa<tensor::GenerateOp, tensor::PadOp, scf::ForallOp, scf::ParallelOp>(
+            op) ||
         (OpTrait::hasElementwiseMappableTraits(op) &&
          llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>));
     if (!isWork || !body || isa<scf::ForallOp, scf::ParallelOp>(body))

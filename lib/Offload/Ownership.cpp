@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Ownership.h"
+#include "ByAddress.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -19,13 +20,15 @@
 using namespace mlir;
 using namespace mlir::gpuasync;
 
-/// Whether the program hands the memory on as a memref: returns or stores it.
+/// Whether the program hands the memory on as a memref: returns or stores it,
+/// or calls what may store it.
 static bool isHandedOn(memref::AllocOp alloc,
                        const BufferViewFlowAnalysis &flow) {
   return llvm::any_of(flow.resolve(alloc.getMemref()), [](Value view) {
     return llvm::any_of(view.getUsers(), [&](Operation *user) {
       auto store = dyn_cast<memref::StoreOp>(user);
-      return isa<func::ReturnOp>(user) || (store && store.getValue() == view);
+      return isa<func::ReturnOp, CallOpInterface>(user) ||
+             (store && store.getValue() == view);
     });
   });
 }
@@ -143,9 +146,11 @@ offload::Ownership::Ownership(ModuleOp module, ArrayRef<func::FuncOp> wanted) {
   }
   for (func::FuncOp function : wanted) {
     const Results &results = memRefs[function.getNameAttr()];
-    functions[function.getNameAttr()] = {
-        function, results, Results(results.size()), {},
-        {},       {},      frees(function)};
+    Function &entry = functions[function.getNameAttr()];
+    entry.op = function;
+    entry.isMemRef = results;
+    entry.isOwned.resize(results.size());
+    entry.frees = frees(function);
   }
 }
 
@@ -178,34 +183,88 @@ bool offload::Ownership::isOwned(Value value) {
          callee->second.isOwned.test(result.getResultNumber());
 }
 
-void offload::Ownership::findOwned() {
-  using Origins = SmallVector<std::pair<unsigned, Value>>;
-  SmallVector<std::pair<Function *, Origins>> all;
+/// Whether it is memory by itself, and no view of other memory.
+static bool isOrigin(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return argument.getOwner()->isEntryBlock() &&
+           isa<func::FuncOp>(argument.getOwner()->getParentOp());
+  Operation *maker = value.getDefiningOp();
+  return isa<memref::AllocOp, memref::GetGlobalOp, CallOpInterface>(maker) ||
+         offload::makesMemRefOfAddress(maker);
+}
+
+/// Where the memrefs that functions return come from.
+void offload::Ownership::findOrigins() {
   for (auto &entry : functions) {
     Function &function = entry.second;
+    function.origins.resize(function.isMemRef.size());
     if (function.isMemRef.none())
       continue;
     BufferViewFlowAnalysis flow(function.op);
-    Origins origins;
     function.op.walk([&](func::ReturnOp op) {
-      for (auto [number, value] : llvm::enumerate(op.getOperands())) {
-        if (!function.isMemRef.test(number))
-          continue;
-        origins.push_back({number, value});
-        for (Value origin : flow.resolveReverse(value))
-          origins.push_back({number, origin});
+      for (unsigned number : function.isMemRef.set_bits()) {
+        Value value = op.getOperand(number);
+        auto add = [&](Value origin) {
+          if (isOrigin(origin))
+            function.origins[number].insert(origin);
+        };
+        add(value);
+        llvm::for_each(flow.resolveReverse(value), add);
       }
     });
-    all.push_back({&function, std::move(origins)});
   }
+}
+
+/// Nobody frees it then but the program.
+void offload::Ownership::leaveToProgram(Function &function, unsigned number) {
+  if (!function.isOwned.test(number))
+    return;
+  function.isOwned.reset(number);
+  for (Value origin : function.origins[number]) {
+    Operation *maker = origin.getDefiningOp();
+    if (auto alloc = dyn_cast_or_null<memref::AllocOp>(maker))
+      alloc->setAttr(bufferization::BufferizationDialect::kManualDeallocation,
+                     UnitAttr::get(alloc.getContext()));
+    else if (auto call = dyn_cast_or_null<func::CallOp>(maker))
+      if (auto callee = functions.find(call.getCalleeAttr().getAttr());
+          callee != functions.end())
+        leaveToProgram(callee->second,
+                       cast<OpResult>(origin).getResultNumber());
+  }
+}
+
+/// A result that the program may know by another name is the program's: what
+/// deallocation makes of it is a copy.
+void offload::Ownership::findOwned() {
+  findOrigins();
   bool isChanged = true;
   while (std::exchange(isChanged, false))
-    for (auto &[function, origins] : all)
-      for (auto [number, origin] : origins)
-        if (!function->isOwned.test(number) && isOwned(origin)) {
-          function->isOwned.set(number);
+    for (auto &[name, function] : functions)
+      for (unsigned number : function.isMemRef.set_bits())
+        if (!function.isOwned.test(number) &&
+            llvm::any_of(function.origins[number],
+                         [&](Value origin) { return isOwned(origin); })) {
+          function.isOwned.set(number);
           isChanged = true;
         }
+  isChanged = true;
+  while (std::exchange(isChanged, false))
+    for (auto &[name, function] : functions)
+      for (unsigned number : function.isOwned.set_bits()) {
+        auto &origins = function.origins[number];
+        auto isOfTensor = [&](Value origin) {
+          auto result = dyn_cast<OpResult>(origin);
+          return result && isa<CallOpInterface>(result.getOwner()) &&
+                 !isProgramMemRef(result);
+        };
+        if (llvm::all_of(origins,
+                         [&](Value origin) { return isOwned(origin); }) ||
+            llvm::any_of(origins, isOfTensor))
+          continue;
+        leaveToProgram(function, number);
+        isChanged = true;
+        break;
+      }
 }
 
 /// Deallocation would return copies of what the function does not own.

@@ -13,6 +13,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mlir::gpuasync::offload {
 
@@ -48,6 +49,8 @@ private:
     /// Bufferization may have allocated it: the caller owns it.
     Results isOwned;
     FunctionType type;
+    /// By result, where it may come from.
+    SmallVector<llvm::SmallSetVector<Value, 4>> origins;
     Results isHidden;
     /// With an op that holds what is hidden.
     SmallVector<std::pair<func::ReturnOp, UnrealizedConversionCastOp>> returns;
@@ -56,6 +59,8 @@ private:
 
   bool isProgramMemRef(OpResult result);
   bool isOwned(Value value);
+  void findOrigins();
+  void leaveToProgram(Function &function, unsigned number);
   void findOwned();
   void hideReturns(Function &function);
   void hideCalls(Function &function);

@@ -5,11 +5,12 @@
 func.func @generate(%b: tensor<6xf32>) -> tensor<4xf32> {
   %g = tensor.generate {
   ^bb0(%i: index):
-    %e = tensor.empty() : tensor<f32>
+    %e = tensor.empty() : tensor<2xf32>
     %z = arith.constant 0.0 : f32
     // expected-error@+1 {{computes a tensor or memref in the body of tensor.generate, which is a thread's for one element: compute it in front of that op, or use scf.forall for it}}
-    %f = linalg.fill ins(%z : f32) outs(%e : tensor<f32>) -> tensor<f32>
-    %v = tensor.extract %f[] : tensor<f32>
+    %f = linalg.fill ins(%z : f32) outs(%e : tensor<2xf32>) -> tensor<2xf32>
+    %c0 = arith.constant 0 : index
+    %v = tensor.extract %f[%c0] : tensor<2xf32>
     tensor.yield %v : f32
   } : tensor<4xf32>
   return %g : tensor<4xf32>

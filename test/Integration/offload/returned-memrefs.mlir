@@ -27,6 +27,13 @@
 // RUN: %{run} %t/both.mlir -e open_size | FileCheck %s --check-prefix=OPEN
 // RUN: %{gpu} | %{run} - -e open_size | FileCheck %s --check-prefix=OPEN
 // OPEN: result[0]: f32=6
+// RUN: %{run} %t/both.mlir -e kept --input=4xf32=5 | FileCheck %s --check-prefix=KEPT
+// RUN: %{gpu} | %{run} - -e kept --input=4xf32=5 | FileCheck %s --check-prefix=KEPT
+// KEPT: result[0]: f32=10
+// RUN: %{run} %t/cpu.mlir -e picked --input=4xf32=1 --input=true | FileCheck %s --check-prefix=PICKED
+// RUN: %{run} %t/cpu.mlir -e picked --input=4xf32=1 --input=false | FileCheck %s --check-prefix=OTHER
+// PICKED: result[0]: f32=9
+// OTHER: result[0]: f32=3
 // RUN: %{run} %t/cpu.mlir -e both --input=4xf32=1 | FileCheck %s --check-prefix=BOTH
 // BOTH: result[0]: f32=4
 // RUN: %{run} %t/cpu.mlir -e through --input=4xf32=1 --output=- --output=- | FileCheck %s --check-prefix=THROUGH
@@ -181,6 +188,44 @@ func.func @stored() -> f32 {
   return %r : f32
 }
 
+// A function that is called may store the memory.
+func.func private @keep(%m: memref<4xf32>, %where: memref<1xmemref<4xf32>>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %isEnd = arith.cmpi eq, %n, %c0 : index
+  scf.if %isEnd {
+    memref.store %m, %where[%c0] : memref<1xmemref<4xf32>>
+  } else {
+    %less = arith.subi %n, %c1 : index
+    func.call @keep(%m, %where, %less) : (memref<4xf32>, memref<1xmemref<4xf32>>, index) -> ()
+  }
+  return
+}
+func.func private @double_and_keep(%where: memref<1xmemref<4xf32>>, %x: memref<4xf32>) attributes {no_inline} {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %a = memref.alloc() : memref<4xf32>
+  linalg.add ins(%x, %x : memref<4xf32>, memref<4xf32>) outs(%x : memref<4xf32>)
+  %q = memref.load %x[%c0] : memref<4xf32>
+  memref.store %q, %a[%c0] : memref<4xf32>
+  call @keep(%a, %where, %c2) : (memref<4xf32>, memref<1xmemref<4xf32>>, index) -> ()
+  return
+}
+func.func @kept(%x: memref<4xf32>) -> f32 {
+  %c0 = arith.constant 0 : index
+  %where = memref.alloc() : memref<1xmemref<4xf32>>
+  call @double_and_keep(%where, %x) : (memref<1xmemref<4xf32>>, memref<4xf32>) -> ()
+  %b = memref.alloc() : memref<4xf32>
+  %v = arith.constant 1.0 : f32
+  memref.store %v, %b[%c0] : memref<4xf32>
+  %m = memref.load %where[%c0] : memref<1xmemref<4xf32>>
+  %r = memref.load %m[%c0] : memref<4xf32>
+  memref.dealloc %m : memref<4xf32>
+  memref.dealloc %b : memref<4xf32>
+  memref.dealloc %where : memref<1xmemref<4xf32>>
+  return %r : f32
+}
+
 // A GPU computes in a copy of what is returned.
 func.func @allocated(%x: memref<4xf32>) -> memref<4xf32> {
   %m = memref.alloc() : memref<4xf32>
@@ -267,4 +312,35 @@ func.func @through(%m: memref<4xf32>) -> f32 {
   linalg.add ins(%m, %m : memref<4xf32>, memref<4xf32>) outs(%m : memref<4xf32>)
   %r = memref.load %same[%c0] : memref<4xf32>
   return %r : f32
+}
+
+// An argument or the memory of a tensor: no copy of the argument.
+func.func private @pick(%m: memref<?xf32>, %c: i1, %n: index) -> memref<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %v = arith.constant 3.0 : f32
+  %e = tensor.empty(%c4) : tensor<?xf32>
+  %s = linalg.fill ins(%v : f32) outs(%e : tensor<?xf32>) -> tensor<?xf32>
+  %b = bufferization.to_buffer %s : tensor<?xf32> to memref<?xf32>
+  %isEnd = arith.cmpi eq, %n, %c0 : index
+  %r = scf.if %isEnd -> memref<?xf32> {
+    %one = arith.select %c, %m, %b : memref<?xf32>
+    scf.yield %one : memref<?xf32>
+  } else {
+    %less = arith.subi %n, %c1 : index
+    %below = func.call @pick(%m, %c, %less) : (memref<?xf32>, i1, index) -> memref<?xf32>
+    scf.yield %below : memref<?xf32>
+  }
+  return %r : memref<?xf32>
+}
+func.func @picked(%m: memref<?xf32>, %c: i1) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %nine = arith.constant 9.0 : f32
+  %two = arith.constant 2.0 : f32
+  %r = call @pick(%m, %c, %c1) : (memref<?xf32>, i1, index) -> memref<?xf32>
+  memref.store %nine, %m[%c0] : memref<?xf32>
+  %v = memref.load %r[%c0] : memref<?xf32>
+  return %v : f32
 }
