@@ -70,7 +70,8 @@ gpuasync_context_release(gpuasync_context *context) GPUASYNC_NOEXCEPT;
 /// and registrations that programs never released are reclaimed and stay
 /// listed (gpuasync_leaks_list); streams, events or modules still alive are an
 /// error. Afterwards frames on it fail with GPUASYNC_SHUT_DOWN; statistics stay
-/// readable. Idempotent: a second call returns success.
+/// readable. Waits for its tokens and streams serve as long as work of it may
+/// be unfinished. Idempotent: a second call returns success.
 GPUASYNC_API gpuasync_status *
 gpuasync_context_close(gpuasync_context *context) GPUASYNC_NOEXCEPT;
 
@@ -146,7 +147,9 @@ gpuasync_context_stream_create(gpuasync_context *context,
 GPUASYNC_API void *
 gpuasync_context_stream_native(gpuasync_stream *stream) GPUASYNC_NOEXCEPT;
 /// Waits until all work on the stream so far is done; an error of that work is
-/// the result, once.
+/// the result, once. Serves while another thread closes the context, too, and
+/// after a close or a shutdown that left work behind. GPUASYNC_SHUT_DOWN: the
+/// context was closed, and all its work has ended.
 GPUASYNC_API gpuasync_status *
 gpuasync_context_stream_synchronize(gpuasync_stream *stream) GPUASYNC_NOEXCEPT;
 /// Pending work goes on; if the last wait for the stream timed out it is
@@ -202,9 +205,10 @@ GPUASYNC_API int32_t gpuasync_process_exiting(void) GPUASYNC_NOEXCEPT;
 GPUASYNC_API void gpuasync_thread_end_in_exit(void) GPUASYNC_NOEXCEPT;
 
 /// Closes every context, joins every thread of ours. Every later entry fails
-/// with GPUASYNC_SHUT_DOWN. Call it before main returns or a library with
-/// lowered code is unloaded; without it the process may end at any time, since
-/// nothing of ours runs during exit. Returns the first error of the contexts.
+/// with GPUASYNC_SHUT_DOWN, except for waits for work that it left behind. Call
+/// it before main returns or a library with lowered code is unloaded; without
+/// it the process may end at any time, since nothing of ours runs during exit.
+/// Returns the first error of the contexts.
 GPUASYNC_API gpuasync_status *gpuasync_shutdown(void) GPUASYNC_NOEXCEPT;
 
 #ifdef __cplusplus

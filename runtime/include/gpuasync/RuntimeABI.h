@@ -702,7 +702,9 @@ gpuasync_status_free(gpuasync_status *status) GPUASYNC_NOEXCEPT;
 
 /// Token handles in the hands of an embedder. Null is a point that has already
 /// been reached. What a handle stands for that is released after a wait for it
-/// timed out is abandoned work (gpuasync_context_wait_abandoned, Context.h).
+/// timed out is abandoned work (gpuasync_context_wait_abandoned, Context.h). A
+/// wait serves as long as work of its context may be unfinished, as
+/// gpuasync_context_stream_synchronize does.
 GPUASYNC_API gpuasync_status *
 gpuasync_event_wait(gpuasync_event *event) GPUASYNC_NOEXCEPT;
 GPUASYNC_API void

@@ -404,4 +404,165 @@ TEST_P(Abandoned, OfAContextThatWasClosed_E03) {
   EXPECT_TRUE(second.close().ok());
 }
 
+/// Waits for work of a context that another thread closes.
+class WhileClosing : public Abandoned {
+protected:
+  void SetUp() override {
+    Abandoned::SetUp();
+    if (!context.get())
+      return;
+    ASSERT_TRUE(Context::open(device().c_str(), other).ok());
+    ASSERT_EQ(gpuasync_context_stream_create(other.get(), &mine), nullptr);
+  }
+  void TearDown() override {
+    if (flag)
+      openGate(flag);
+    closing.reset();
+    gpuasync_context_stream_destroy(mine);
+    other = Context();
+    Abandoned::TearDown();
+  }
+
+  /// Puts work that writes 1 to x on the caller's stream, behind the gate.
+  void enqueueOnMine() {
+    ContextScope inner(other);
+    FrameScope frame(*program);
+    gpuasync_stream *stream = gpuasync_stream_external(
+        frame, gpuasync_context_stream_native(mine), SITE("external"));
+    enqueue(frame, stream, 1, /*held=*/true);
+    frame.destroy(stream, /*idle=*/false);
+  }
+  gpuasync_event *makeToken() {
+    ContextScope inner(other);
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    enqueue(frame, stream, 1, /*held=*/true);
+    gpuasync_event *token =
+        gpuasync_event_export(frame, frame.record(stream), SITE("return"));
+    frame.destroy(stream, /*idle=*/false);
+    return token;
+  }
+  /// Closes the other context on another thread, until that waits for work.
+  void beginClose() {
+    closing = std::make_unique<Watched>([&] { closed = other.close(); });
+    while (other.get()->state.load() == gpuasync_context::State::Open)
+      std::this_thread::yield();
+  }
+  /// `wait` comes back once the work behind the gate is done, with its status.
+  template <typename Wait>
+  void expectWaits(Wait wait, uint32_t code = GPUASYNC_OK) {
+    {
+      Watched waiting([&] {
+        Status status(wait());
+        EXPECT_EQ(status.code(), code) << status.message();
+        EXPECT_EQ(x[0], 1u);
+      });
+      waiting.settle();
+      EXPECT_FALSE(waiting.isOver());
+      openGate(flag);
+    }
+    if (closing)
+      closing->join();
+  }
+
+  Context other;
+  Status closed;
+  gpuasync_stream *mine = nullptr;
+  std::unique_ptr<Watched> closing;
+};
+INSTANTIATE_OVER_DEVICES(WhileClosing);
+
+TEST_P(WhileClosing, WaitsForCallersStreamsComeBackLate_B05) {
+  enqueueOnMine();
+  beginClose();
+  expectWaits([&] { return gpuasync_context_stream_synchronize(mine); });
+  expectContains(closed, "1 streams");
+  EXPECT_EQ(Status(gpuasync_context_stream_synchronize(mine)).code(),
+            uint32_t(GPUASYNC_SHUT_DOWN));
+}
+
+TEST_P(WhileClosing, WaitsForTokensComeBackLate_S07) {
+  gpuasync_event *token = makeToken();
+  beginClose();
+  expectWaits([&] { return gpuasync_event_wait(token); });
+  expectContains(closed, "1 events");
+  EXPECT_EQ(Status(gpuasync_event_wait(token)).code(),
+            uint32_t(GPUASYNC_SHUT_DOWN));
+  gpuasync_event_release(token);
+}
+
+// The close reads a failure of the stream's work while the wait takes it.
+TEST_P(WhileClosing, FailuresComeBackLate_B05) {
+  if (!onCpu())
+    GTEST_SKIP() << "a failed assert loses a GPU";
+  enqueueOnMine();
+  {
+    ContextScope inner(other);
+    FrameScope frame(*program);
+    gpuasync_stream *stream = gpuasync_stream_external(
+        frame, gpuasync_context_stream_native(mine), SITE("external"));
+    frame.launch(stream, Fail, 1, 1, FailParams{1});
+    frame.destroy(stream, /*idle=*/false);
+  }
+  beginClose();
+  expectWaits([&] { return gpuasync_context_stream_synchronize(mine); },
+              GPUASYNC_KERNEL_ASSERT);
+}
+
+// A wait is for its own work only: what else the close waits for may come after
+// it.
+TEST_P(WhileClosing, WaitsDoNotWaitForTheClose_S07) {
+  gpuasync_event *token = nullptr;
+  {
+    ContextScope inner(other);
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    frame.launch(stream, Store, 1, 64, StoreParams{x, 1});
+    token = gpuasync_event_export(frame, frame.record(stream), SITE("return"));
+    frame.wait({stream});
+    hold(frame, stream);
+    frame.destroy(stream, /*idle=*/false);
+  }
+  beginClose();
+  EXPECT_EQ(gpuasync_event_wait(token), nullptr);
+  EXPECT_FALSE(closing->isOver());
+  openGate(flag);
+  closing->join();
+  gpuasync_event_release(token);
+}
+
+TEST_P(WhileClosing, WaitsServeAfterACloseThatGaveUp_B05) {
+  if (!onCpu())
+    GTEST_SKIP() << "a close that gives up leaves a GPU's objects alive";
+  const LeftBehind meant;
+  // Whose kernels run after the close.
+  static TestProgram &work = *new TestProgram;
+  {
+    ContextScope inner(other);
+    FrameScope frame(work);
+    gpuasync_stream *stream = gpuasync_stream_external(
+        frame, gpuasync_context_stream_native(mine), SITE("external"));
+    enqueue(frame, stream, 1, /*held=*/true);
+    frame.destroy(stream, /*idle=*/false);
+  }
+  {
+    TimeLimit limit(0.02);
+    EXPECT_EQ(other.close().code(), uint32_t(GPUASYNC_TIMEOUT));
+    EXPECT_EQ(Status(gpuasync_context_stream_synchronize(mine)).code(),
+              uint32_t(GPUASYNC_TIMEOUT));
+  }
+  expectWaits([&] { return gpuasync_context_stream_synchronize(mine); });
+}
+
+TEST_P(WhileClosing, WaitsKeepTheirTimeLimit_B05) {
+  enqueueOnMine();
+  beginClose();
+  {
+    TimeLimit limit(0.02);
+    EXPECT_EQ(Status(gpuasync_context_stream_synchronize(mine)).code(),
+              uint32_t(GPUASYNC_TIMEOUT));
+  }
+  EXPECT_FALSE(closing->isOver());
+}
+
 } // namespace

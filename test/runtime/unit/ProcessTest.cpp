@@ -219,6 +219,44 @@ FRESH_PROCESS_TEST(Process, Shutdown_E07) {
   return Status(gpuasync_shutdown()).ok() ? 0 : 5;
 }
 
+// A shutdown that gave up has left work behind, which can be waited for.
+FRESH_PROCESS_TEST(Process, WaitsServeAfterAShutdownThatGaveUp_B05) {
+  static auto *meant = new LeftBehind;
+  (void)meant;
+  static auto *program = new TestProgram;
+  static uint32_t gate[1], x[1];
+  Context context;
+  gpuasync_stream *mine = nullptr;
+  if (!Context::open("cpu", context).ok() ||
+      gpuasync_context_stream_create(context.get(), &mine))
+    return 1;
+  {
+    ContextScope scope(context);
+    FrameScope frame(*program);
+    gpuasync_stream *stream = gpuasync_stream_external(
+        frame, gpuasync_context_stream_native(mine), SITE("external"));
+    frame.launch(stream, Gate, 1, 1, GateParams{gate});
+    frame.launch(stream, Store, 1, 1, StoreParams{x, 1});
+    frame.destroy(stream, /*idle=*/false);
+  }
+  gpuasync_set_timeout(0.02);
+  if (Status(gpuasync_shutdown()).code() != GPUASYNC_TIMEOUT)
+    return 2;
+  if (Status(gpuasync_context_stream_synchronize(mine)).code() !=
+      GPUASYNC_TIMEOUT)
+    return 3;
+  gpuasync_set_timeout(0);
+  openGate(gate);
+  if (gpuasync_context_stream_synchronize(mine) || x[0] != 1)
+    return 4;
+  // Nothing runs any more.
+  gpuasync_status_free(gpuasync_context_wait_abandoned(nullptr, -1));
+  return Status(gpuasync_context_stream_synchronize(mine)).code() ==
+                 GPUASYNC_SHUT_DOWN
+             ? 0
+             : 5;
+}
+
 // After fork the child's entries refuse, and its end is quiet.
 FRESH_PROCESS_TEST(Process, ForkedChildRefuses) {
   Context context;

@@ -32,6 +32,16 @@ gpuasync_status *entry(gpuasync_context &context, Body body) noexcept {
   });
 }
 
+/// An entry that waits for work. It serves after the shutdown, too, which may
+/// have left work behind; `body` has a WaitVisit.
+template <typename Body>
+gpuasync_status *waitEntry(Body body) noexcept {
+  if (refusal.load(std::memory_order_relaxed) != RefuseShutDown ||
+      insideCallback)
+    return entry(body);
+  return guard(body).release();
+}
+
 /// How long a thread whose call exit() overtakes waits for the call's work.
 constexpr int64_t longestInExitNs = 10000000000;
 
@@ -46,8 +56,12 @@ gpuasync_status *waitInExit(gpuasync_context &context, gpuasync_status *refused,
       gpuasync_process_exiting() != 2)
     return refused;
   bool done = false;
-  if (!context.has(CapVendorStreams))
-    (void)guard([&] { return wait(longestInExitNs, done); });
+  {
+    WaitVisit visit(context);
+    done = !visit.serves();
+    if (!done && !context.has(CapVendorStreams))
+      (void)guard([&] { return wait(longestInExitNs, done); });
+  }
   if (!done)
     gpuasync_thread_end_in_exit();
   return refused;

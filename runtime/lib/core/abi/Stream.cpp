@@ -117,8 +117,8 @@ static Status waitForToken(gpuasync_event *handle) {
     return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                       "the event was destroyed before");
   gpuasync_context &context = *event->context;
-  Visit visit(context);
-  RETURN_IF_ERROR(context.check());
+  WaitVisit visit(context);
+  RETURN_IF_ERROR(visit.check());
   CurrentContext current(context);
   if (!current.status.ok())
     return std::move(current.status);
@@ -375,7 +375,7 @@ gpuasync_event *gpuasync_event_import(gpuasync_frame *memory,
 gpuasync_status *gpuasync_event_wait(gpuasync_event *handle) noexcept {
   if (!handle)
     return nullptr;
-  gpuasync_status *result = entry([&] { return waitForToken(handle); });
+  gpuasync_status *result = waitEntry([&] { return waitForToken(handle); });
   Event *event = Event::of(handle);
   return waitInExit(
       *event->context, result, [&](int64_t timeoutNs, bool &done) {

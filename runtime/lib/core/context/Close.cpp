@@ -173,6 +173,27 @@ bool Visit::isInside(const gpuasync_context &context) {
   return false;
 }
 
+WaitVisit::WaitVisit(gpuasync_context &context) : context(context) {
+  using State = gpuasync_context::State;
+  // Sequentially consistent against close's store and load.
+  context.waiters.fetch_add(1, std::memory_order_seq_cst);
+  const State state = context.state.load(std::memory_order_seq_cst);
+  isServing = state == State::Open || state == State::Closing ||
+              (state == State::Closed && context.isLeftBehind.load());
+}
+
+WaitVisit::~WaitVisit() {
+  context.waiters.fetch_sub(1, std::memory_order_release);
+}
+
+Status WaitVisit::check() {
+  RETURN_IF_ERROR(context.checkLost());
+  if (isServing)
+    return Status();
+  RETURN_IF_ERROR(checkRefusal());
+  return makeStatus(GPUASYNC_SHUT_DOWN, "the context was closed");
+}
+
 std::string gpuasync_context::describeBusy() {
   {
     std::lock_guard<std::mutex> lock(poolMutex);
@@ -485,8 +506,8 @@ Status gpuasync_context::close() {
     gpuasync_context &context;
     ~Reopen() {
       context.closedBy.store(nullptr);
-      State closing = State::Closing;
-      context.state.compare_exchange_strong(closing, State::Open);
+      if (context.state.load() != State::Closed)
+        context.state.store(State::Open);
     }
   } reopen{*this};
   return closeOnce();
@@ -543,6 +564,17 @@ Status gpuasync_context::closeOnce() {
                           "resources stay behind");
     }
     if (finished) {
+      state.store(State::Ending, std::memory_order_seq_cst);
+      // All that frames have enqueued is done, so the waits end in no time; the
+      // wait for the work may have used up this call's.
+      const Deadline rest = callDeadline();
+      for (int round = 0; waiters.load(std::memory_order_seq_cst); ++round) {
+        if (rest.over())
+          return makeStatus(GPUASYNC_TIMEOUT,
+                            "a wait of another thread did not end; close "
+                            "again");
+        nap(round);
+      }
       uint64_t heldStreams = streams.countEmbedders(), heldEvents = 0;
       events.forEachExported([&](const Origin &) { ++heldEvents; });
       ThreadContext *slot = threadState().slotFor(this);

@@ -56,13 +56,19 @@ Status gpuasync_context::check() {
   Status refused = checkRefusal();
   if (!refused.ok())
     return refused;
-  if (gpuasync_status *first = lost.load(std::memory_order_acquire))
-    return makeStatus(GPUASYNC_DEVICE_LOST,
-                      "the device was lost for this process; first report: %s",
-                      gpuasync_status_get_message(first));
+  RETURN_IF_ERROR(checkLost());
   if (state.load(std::memory_order_acquire) != State::Open)
     return makeStatus(GPUASYNC_SHUT_DOWN, "the context was closed");
   return Status();
+}
+
+Status gpuasync_context::checkLost() {
+  gpuasync_status *first = lost.load(std::memory_order_acquire);
+  return first ? makeStatus(
+                     GPUASYNC_DEVICE_LOST,
+                     "the device was lost for this process; first report: %s",
+                     gpuasync_status_get_message(first))
+               : Status();
 }
 
 Status gpuasync_context::noteFault(Status status) {
@@ -309,7 +315,9 @@ gpuasync_context_stream_synchronize(gpuasync_stream *stream) noexcept {
                           reinterpret_cast<uintptr_t>(stream)))
         .release();
   gpuasync_context &context = *stream->context;
-  gpuasync_status *result = entry(context, [&]() -> Status {
+  gpuasync_status *result = waitEntry([&]() -> Status {
+    WaitVisit visit(context);
+    RETURN_IF_ERROR(visit.check());
     CurrentContext current(context);
     if (!current.status.ok())
       return std::move(current.status);
@@ -322,7 +330,7 @@ gpuasync_context_stream_synchronize(gpuasync_stream *stream) noexcept {
       // That of a frame's stream is the frame's to see, and what still runs may
       // fail again.
       if (done && stream->holder == Stream::Holder::Embedder)
-        context.driver->resetStream(stream->native);
+        context.streams.resetHeld(*stream);
       return context.noteFault(std::move(status));
     }
     stream->isOverdue.store(!done, std::memory_order_relaxed);

@@ -51,6 +51,9 @@ struct gpuasync_context {
   std::atomic<uint32_t> parts{1};
   /// Calls outside of frames: closing waits for them.
   std::atomic<uint32_t> visitors{0};
+  /// Host waits outside of frames: closing waits for them before it gives
+  /// anything back.
+  std::atomic<uint32_t> waiters{0};
 
   //===--- Read by every frame, written by cold calls only
   alignas(64) gpuasync::Driver &kind;
@@ -63,7 +66,8 @@ struct gpuasync_context {
   uint32_t capabilities = 0;
   const int32_t ordinal;
   const uint64_t id; ///< unique in the process
-  enum class State : uint32_t { Open, Closing, Closed };
+  /// Ending: all work is done, and a thread gives everything back.
+  enum class State : uint32_t { Open, Closing, Ending, Closed };
   std::atomic<State> state{State::Open};
   /// Who closes it.
   std::atomic<const gpuasync::ThreadState *> closedBy{nullptr};
@@ -128,6 +132,8 @@ struct gpuasync_context {
 
   /// Closed contexts and lost devices; Ok otherwise.
   gpuasync::Status check();
+  /// The error of a lost device, or Ok.
+  gpuasync::Status checkLost();
   /// Remembers a device fault; passes the status on.
   gpuasync::Status noteFault(gpuasync::Status status);
 
@@ -256,6 +262,27 @@ private:
   gpuasync_context &context;
   Visit *outer; ///< the thread's next one outwards
   bool isOpen;
+};
+
+/// A host wait outside of frames: what it asks the driver about is not given
+/// back while it lives. Serves while another thread closes the context, and
+/// after a close that left work behind, since the caller of a wait may free
+/// memory when it returns.
+class WaitVisit {
+public:
+  explicit WaitVisit(gpuasync_context &context);
+  WaitVisit(const WaitVisit &) = delete;
+  ~WaitVisit();
+  /// Whether work of the context may be unfinished, so that the driver may be
+  /// asked.
+  bool serves() const { return isServing; }
+  /// Ok if the wait may begin. Else the device is lost, or all work of the
+  /// context has ended.
+  Status check();
+
+private:
+  gpuasync_context &context;
+  bool isServing;
 };
 
 /// Between two looks, number `round` and the next, at what another thread does.

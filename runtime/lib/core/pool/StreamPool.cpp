@@ -180,6 +180,12 @@ bool StreamPool::giveEmbedder(Stream *stream) {
   return true;
 }
 
+void StreamPool::resetHeld(Stream &stream) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (!stream.awaited)
+    context.driver->resetStream(stream.native);
+}
+
 uint64_t StreamPool::countEmbedders() {
   std::lock_guard<std::mutex> lock(mutex);
   return static_cast<uint64_t>(

@@ -165,6 +165,9 @@ public:
   void hold(Stream *stream, Stream::Holder holder);
   /// An embedder's comes back, with work on it, at any time; false: it is none.
   bool giveEmbedder(Stream *stream);
+  /// The error of an embedder's stream has been reported and goes, unless
+  /// another thread waits for the stream and may be reading it.
+  void resetHeld(Stream &stream);
   uint64_t countEmbedders();
   bool isHeldBySession();
 
