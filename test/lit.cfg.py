@@ -112,6 +112,7 @@ for name in ("libopenblas.so.0", "libopenblas.so", "libcblas.so.3", "libblas.so.
         continue
 config.substitutions.append(("%test_calls", os.path.join(config.gpuasync_obj_root, "test", "bin", "libtest_calls.so")))
 config.substitutions.append(("%test_no_memory", os.path.join(config.gpuasync_obj_root, "test", "bin", "libtest_no_memory.so")))
+config.substitutions.append(("%test_no_threads", os.path.join(config.gpuasync_obj_root, "test", "bin", "libtest_no_threads.so")))
 if shutil.which("ld.lld-22") or shutil.which("ld.lld") or os.path.exists(os.path.join(config.llvm_tools_dir, "ld.lld")):
     config.available_features.add("lld")
 if os.path.exists("/usr/lib/x86_64-linux-gnu/amdgcn/bitcode/oclc_isa_version_90a.bc"):

@@ -81,7 +81,9 @@ Program::Program(bool print) {
   mlir::registerAllExtensions(registry);
   mlir::registerAllToLLVMIRTranslations(registry);
   mlir::gpuasync::registerAllGPUAsyncDialects(registry);
-  mlirContext = std::make_unique<mlir::MLIRContext>(registry);
+  mlirContext = std::make_unique<mlir::MLIRContext>(
+      registry, mlir::MLIRContext::Threading::DISABLED);
+  mlirContext->setThreadPool(threads);
   // The message and the source line are enough.
   mlirContext->printOpOnDiagnostic(false);
   record = std::make_unique<DiagnosticsRecord>(sources, mlirContext.get());

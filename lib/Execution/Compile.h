@@ -11,6 +11,7 @@
 
 #include "Execution/CFunctions.h"
 #include "Execution/Signature.h"
+#include "Execution/ThreadPool.h"
 
 #include "GPUAsync/Analysis/Schedule/Schedule.h"
 #include "GPUAsync/Conversion/LoweredNames.h"
@@ -148,6 +149,7 @@ private:
   mlir::MLIRContext *context() { return mlirContext.get(); }
 
   llvm::SourceMgr sources;
+  ThreadPool threads; ///< of the context
   std::unique_ptr<mlir::MLIRContext> mlirContext;
   std::unique_ptr<DiagnosticsRecord> record;
   std::unique_ptr<mlir::SourceMgrDiagnosticHandler> diagnostics;

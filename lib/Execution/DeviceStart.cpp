@@ -77,10 +77,18 @@ static std::vector<std::string> targetsOf(StringRef wanted,
 }
 
 DeviceStart::DeviceStart(std::string device, std::string what)
-    : wanted(std::move(device)), what(std::move(what)),
-      thread([this] { run(); }) {}
+    : wanted(std::move(device)), what(std::move(what)) {
+  Error refused = thread.start([this] { run(); });
+  if (!refused)
+    return;
+  consumeError(std::move(refused));
+  run();
+}
 
-DeviceStart::~DeviceStart() { thread.join(); }
+DeviceStart::~DeviceStart() {
+  if (thread.isJoinable())
+    thread.join();
+}
 
 void DeviceStart::run() {
   auto begin = std::chrono::steady_clock::now();

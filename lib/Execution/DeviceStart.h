@@ -9,6 +9,7 @@
 #ifndef GPUASYNC_LIB_EXECUTION_DEVICESTART_H
 #define GPUASYNC_LIB_EXECUTION_DEVICESTART_H
 
+#include "Kernels/Common/Thread.h"
 #include "gpuasync/Context.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -17,7 +18,6 @@
 #include <condition_variable>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace gpuexec {
@@ -33,8 +33,8 @@ void printDevice(llvm::raw_ostream &os, const Device &device);
 
 class DeviceStart {
 public:
-  /// Starts opening `device`, as --device has it. Messages begin with `what`
-  /// and the device.
+  /// Starts opening `device`, as --device has it; where the system gives no
+  /// thread, opens it. Messages begin with `what` and the device.
   DeviceStart(std::string device, std::string what);
   /// Waits until the thread has ended.
   ~DeviceStart();
@@ -66,7 +66,7 @@ private:
   gpuasync::Context open; ///< these once `opened`
   gpuasync::Status status;
   double tookMs = 0;
-  std::thread thread;
+  mlir::gpuasync::Thread thread;
 };
 
 } // namespace gpuexec

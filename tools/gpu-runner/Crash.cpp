@@ -9,6 +9,7 @@
 
 #include "Crash.h"
 
+#include "Kernels/Common/Thread.h"
 #include "aot/NewFile.h"
 #include "llvm/DebugInfo/DIContext.h"
 #include "llvm/DebugInfo/DWARF/DWARFContext.h"
@@ -216,12 +217,13 @@ void setObject(std::unique_ptr<MemoryBuffer> object) {
   state().object = std::move(object);
 }
 
-void startWatchdog(double seconds, double grace) {
+Error startWatchdog(double seconds, double grace) {
   // A clock ends after 292 years: no program is watched for so long.
   constexpr double most = 1e9;
   if (!(seconds + grace < most))
-    return;
-  std::thread([seconds, grace] {
+    return Error::success();
+  mlir::gpuasync::Thread thread;
+  Error refused = thread.start([seconds, grace] {
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds + grace));
     char message[256];
     std::snprintf(message, sizeof(message),
@@ -230,7 +232,11 @@ void startWatchdog(double seconds, double grace) {
                   seconds, state().phase.load());
     writeAll(message);
     endProcess();
-  }).detach();
+  });
+  if (refused)
+    return createStringError("--timeout: " + toString(std::move(refused)));
+  thread.detach();
+  return Error::success();
 }
 
 } // namespace gpurunner

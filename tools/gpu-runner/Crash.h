@@ -9,6 +9,7 @@
 #define GPUASYNC_TOOLS_GPURUNNER_CRASH_H
 
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <memory>
@@ -28,8 +29,9 @@ void addCode(llvm::StringRef name, uint64_t address, uint64_t size,
 /// The object that the functions come from, with its line tables.
 void setObject(std::unique_ptr<llvm::MemoryBuffer> object);
 
-/// Ends the process after `seconds` with a message, unless it ended before.
-void startWatchdog(double seconds, double grace);
+/// Ends the process after `seconds` with a message, unless it ended before. An
+/// error if the system gives no thread for that.
+llvm::Error startWatchdog(double seconds, double grace);
 
 } // namespace gpurunner
 

@@ -486,7 +486,8 @@ int Run::execute(gpuasync::Context &context) {
     setPhase("running the program");
     // The runtime gives up first, with a list of what did not finish.
     if (double seconds = options.timeout.value_or(0); seconds > 0)
-      startWatchdog(seconds, /*grace=*/2 + seconds / 10);
+      if (Error error = startWatchdog(seconds, /*grace=*/2 + seconds / 10))
+        return fail(std::move(error));
     linked.construct();
     std::vector<double> calls;
     times.total = total.next();

@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "LLVMThread.h"
+#include "Kernels/Common/Thread.h"
 #include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/PrettyStackTrace.h"
 #include "llvm/Support/raw_ostream.h"
-#include "llvm/Support/thread.h"
 #include <condition_variable>
 #include <csignal>
 #include <memory>
@@ -121,9 +121,7 @@ LLVM_ATTRIBUTE_NOINLINE static void runBelow(function_ref<void()> work) {
 std::optional<FatalError> gpuasync::runLLVM(function_ref<void()> work) {
   Handlers handlers;
   auto outcome = std::make_shared<Outcome>();
-  // As much as a main thread has, and more: code generators are recursive.
-  const std::optional<unsigned> stackBytes = 64u << 20;
-  llvm::thread thread(stackBytes, [outcome, work] {
+  auto body = [outcome, work] {
     current = outcome.get();
     llvm::CrashRecoveryContext recovery;
     if (!recovery.RunSafely([&] { runBelow(work); })) {
@@ -133,7 +131,12 @@ std::optional<FatalError> gpuasync::runLLVM(function_ref<void()> work) {
       fail({"LLVM's code generator crashed", ""});
     }
     outcome->finish(std::nullopt);
-  });
+  };
+  // As much as a main thread has, and more: code generators are recursive.
+  constexpr size_t stackBytes = 64u << 20;
+  Thread thread;
+  if (llvm::Error refused = thread.start(std::move(body), stackBytes))
+    return FatalError{llvm::toString(std::move(refused)), ""};
   std::optional<FatalError> error = outcome->wait();
   if (error)
     thread.detach();

@@ -25,6 +25,8 @@ struct FatalError {
 /// unwound or used again, so whatever LLVM holds by pointers into it stays as
 /// it is until the process ends, which the thread does not hinder. It costs
 /// what `work` held and a stack, of which only what was used takes memory.
+/// Where the system gives no thread, `work` does not run, and the error says
+/// so.
 ///
 /// Meanwhile LLVM's fatal error handler and its crash recovery, which are the
 /// process's, are ours, and none is installed afterwards; errors of other
