@@ -21,13 +21,14 @@ using namespace mlir;
 using namespace mlir::gpuasync;
 
 /// Whether the program hands the memory on as a memref: returns or stores it,
-/// or calls what may store it.
+/// takes its address, or calls what may store it.
 static bool isHandedOn(memref::AllocOp alloc,
                        const BufferViewFlowAnalysis &flow) {
   return llvm::any_of(flow.resolve(alloc.getMemref()), [](Value view) {
     return llvm::any_of(view.getUsers(), [&](Operation *user) {
       auto store = dyn_cast<memref::StoreOp>(user);
-      return isa<func::ReturnOp, CallOpInterface>(user) ||
+      return isa<func::ReturnOp, CallOpInterface,
+                 memref::ExtractAlignedPointerAsIndexOp>(user) ||
              (store && store.getValue() == view);
     });
   });
