@@ -25,7 +25,8 @@ static bool isOfStack(Value pointer) {
 bool offload::accessesByAddress(Operation *op) {
   if (isa<LLVM::InlineAsmOp>(op))
     return true;
-  if (isMemoryEffectFree(op))
+  // What an op with regions does, ops in these do.
+  if (op->getNumRegions() || isMemoryEffectFree(op))
     return false;
   return llvm::any_of(op->getOperands(), [](Value operand) {
     return isa<LLVM::LLVMPointerType, ptr::PtrType>(operand.getType()) &&

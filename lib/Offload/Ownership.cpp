@@ -20,18 +20,70 @@
 using namespace mlir;
 using namespace mlir::gpuasync;
 
-/// Whether the program hands the memory on as a memref: returns or stores it,
-/// takes its address, or calls what may store it.
-static bool isHandedOn(memref::AllocOp alloc,
-                       const BufferViewFlowAnalysis &flow) {
-  return llvm::any_of(flow.resolve(alloc.getMemref()), [](Value view) {
-    return llvm::any_of(view.getUsers(), [&](Operation *user) {
-      auto store = dyn_cast<memref::StoreOp>(user);
-      return isa<func::ReturnOp, CallOpInterface,
-                 memref::ExtractAlignedPointerAsIndexOp>(user) ||
-             (store && store.getValue() == view);
-    });
-  });
+namespace {
+/// Finds what functions do with memory beyond reading and writing it.
+class HandedOn {
+public:
+  /// Whether the function returns it, stores it, takes its address or calls
+  /// what may store it.
+  bool isHandedOn(Value memory) { return visit(memory, /*isReturnOf=*/true); }
+
+private:
+  bool visit(Value memory, bool isReturnOf);
+  bool mayKeep(CallOpInterface call, Value memory);
+
+  llvm::DenseMap<Operation *, std::unique_ptr<BufferViewFlowAnalysis>> flows;
+  /// Whether a called function hands its argument on, apart from returning it;
+  /// not so while it is looked at.
+  llvm::DenseMap<Value, bool> arguments;
+};
+} // namespace
+
+bool HandedOn::visit(Value memory, bool isReturnOf) {
+  auto function = memory.getParentRegion()->getParentOfType<func::FuncOp>();
+  std::unique_ptr<BufferViewFlowAnalysis> &flow = flows[function];
+  if (!flow)
+    flow = std::make_unique<BufferViewFlowAnalysis>(function);
+  llvm::SmallSetVector<Value, 8> names;
+  names.insert(memory);
+  for (unsigned i = 0; i < names.size(); ++i) {
+    names.insert_range(flow->resolve(names[i]));
+    for (OpOperand &use : names[i].getUses()) {
+      Operation *user = use.getOwner();
+      if (isa<memref::ExtractAlignedPointerAsIndexOp>(user) ||
+          (isReturnOf && isa<func::ReturnOp>(user)))
+        return true;
+      if (auto store = dyn_cast<memref::StoreOp>(user);
+          store && store.getValue() == names[i])
+        return true;
+      auto call = dyn_cast<CallOpInterface>(user);
+      if (!call)
+        continue;
+      if (mayKeep(call, names[i]))
+        return true;
+      // It may come back.
+      for (Value result : call->getResults())
+        if (isa<BaseMemRefType>(result.getType()))
+          names.insert(result);
+    }
+  }
+  return false;
+}
+
+bool HandedOn::mayKeep(CallOpInterface call, Value memory) {
+  auto callee = dyn_cast_or_null<func::FuncOp>(call.resolveCallable());
+  if (!callee || callee.isExternal())
+    return true;
+  for (auto [operand, argument] :
+       llvm::zip(call.getArgOperands(), callee.getArguments())) {
+    if (operand != memory)
+      continue;
+    if (arguments.try_emplace(argument, false).second)
+      arguments[argument] = visit(argument, /*isReturnOf=*/false);
+    if (arguments[argument])
+      return true;
+  }
+  return false;
 }
 
 static bool frees(func::FuncOp function) {
@@ -62,11 +114,11 @@ void offload::markOwnMemory(func::FuncOp function) {
   memref::AllocOp::getCanonicalizationPatterns(patterns, function.getContext());
   (void)applyOpPatternsGreedily(own, std::move(patterns));
   const bool isFreeing = frees(function);
-  BufferViewFlowAnalysis flow(function);
+  HandedOn handedOn;
   function.walk([&](Operation *op) {
     auto alloc = dyn_cast<memref::AllocOp>(op);
     if (isa<memref::DeallocOp>(op) ||
-        (alloc && (isFreeing || isHandedOn(alloc, flow))))
+        (alloc && (isFreeing || handedOn.isHandedOn(alloc))))
       op->setAttr(bufferization::BufferizationDialect::kManualDeallocation,
                   UnitAttr::get(op->getContext()));
   });

@@ -19,12 +19,21 @@
 // REDEFINE: %{entry} = rounds
 // RUN: %{run} %s | FileCheck %s --check-prefix=ROUNDS
 // RUN: %{gpu} | %{run} - | FileCheck %s --check-prefix=ROUNDS
+// REDEFINE: %{entry} = carried
+// RUN: %{run} %s | FileCheck %s --check-prefix=CARRIED
+// RUN: %{gpu} | %{run} - | FileCheck %s --check-prefix=CARRIED
+// REDEFINE: %{entry} = until
+// RUN: %{run} %s | FileCheck %s --check-prefix=CARRIED
+// RUN: %{gpu} | %{run} - | FileCheck %s --check-prefix=CARRIED
 // 1 becomes 2; 10 is added; 12 becomes 24.
 // CHECK: arg[0]: 4xf32=24 8 12 16
 // CHECK: result[0]: f32=2
 // 1, 2 + 10, 24 + 10, 68
 // ROUNDS: arg[0]: 4xf32=68 16 24 32
 // ROUNDS: result[0]: f32=24
+// 2 + 8 + 24
+// CARRIED: arg[0]: 4xf32=16 32 48 64
+// CARRIED: result[0]: f32=34
 
 // Adds 10 to what lies there, and returns what lay there.
 func.func private @add_ten(%address: index) -> f32 {
@@ -133,4 +142,55 @@ func.func @rounds(%m: memref<4xf32>) -> f32 {
   %address = memref.extract_aligned_pointer_as_index %m : memref<4xf32> -> index
   %old = call @work_in_rounds(%m, %address) : (memref<4xf32>, index) -> f32
   return %old : f32
+}
+
+// Loops that carry the address are no accesses themselves.
+func.func private @work_carried(%m: memref<4xf32>, %address: index) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %none = arith.constant 0.0 : f32
+  %number = arith.index_cast %address : index to i64
+  %p = llvm.inttoptr %number : i64 to !llvm.ptr
+  linalg.add ins(%m, %m : memref<4xf32>, memref<4xf32>) outs(%m : memref<4xf32>)
+  %r:2 = scf.for %i = %c0 to %c3 step %c1 iter_args(%q = %p, %s = %none) -> (!llvm.ptr, f32) {
+    %x = llvm.load %q : !llvm.ptr -> f32
+    %y = arith.addf %x, %s : f32
+    %next = llvm.getelementptr %q[1] : (!llvm.ptr) -> !llvm.ptr, f32
+    linalg.add ins(%m, %m : memref<4xf32>, memref<4xf32>) outs(%m : memref<4xf32>)
+    scf.yield %next, %y : !llvm.ptr, f32
+  }
+  return %r#1 : f32
+}
+func.func @carried(%m: memref<4xf32>) -> f32 {
+  %address = memref.extract_aligned_pointer_as_index %m : memref<4xf32> -> index
+  %sum = call @work_carried(%m, %address) : (memref<4xf32>, index) -> f32
+  return %sum : f32
+}
+func.func private @work_until(%m: memref<4xf32>, %address: index) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %none = arith.constant 0.0 : f32
+  %number = arith.index_cast %address : index to i64
+  %p = llvm.inttoptr %number : i64 to !llvm.ptr
+  linalg.add ins(%m, %m : memref<4xf32>, memref<4xf32>) outs(%m : memref<4xf32>)
+  %r:3 = scf.while (%i = %c0, %q = %p, %s = %none) : (index, !llvm.ptr, f32) -> (index, !llvm.ptr, f32) {
+    %go = arith.cmpi ult, %i, %c3 : index
+    scf.condition(%go) %i, %q, %s : index, !llvm.ptr, f32
+  } do {
+  ^bb0(%i: index, %q: !llvm.ptr, %s: f32):
+    %x = llvm.load %q : !llvm.ptr -> f32
+    %y = arith.addf %x, %s : f32
+    %next = llvm.getelementptr %q[1] : (!llvm.ptr) -> !llvm.ptr, f32
+    linalg.add ins(%m, %m : memref<4xf32>, memref<4xf32>) outs(%m : memref<4xf32>)
+    %more = arith.addi %i, %c1 : index
+    scf.yield %more, %next, %y : index, !llvm.ptr, f32
+  }
+  return %r#2 : f32
+}
+func.func @until(%m: memref<4xf32>) -> f32 {
+  %address = memref.extract_aligned_pointer_as_index %m : memref<4xf32> -> index
+  %sum = call @work_until(%m, %address) : (memref<4xf32>, index) -> f32
+  return %sum : f32
 }
