@@ -26,24 +26,25 @@ class HandedOn {
 public:
   /// Whether the function returns it, stores it, takes its address or calls
   /// what may store it.
-  bool isHandedOn(Value memory) { return visit(memory, /*isReturnOf=*/true); }
+  bool isHandedOn(Value memory) {
+    arguments.clear();
+    return visit(memory, /*isReturnOf=*/true);
+  }
 
 private:
   bool visit(Value memory, bool isReturnOf);
   bool mayKeep(CallOpInterface call, Value memory);
 
   llvm::DenseMap<Operation *, std::unique_ptr<BufferViewFlowAnalysis>> flows;
-  /// Whether a called function hands its argument on, apart from returning it;
-  /// not so while it is looked at.
-  llvm::DenseMap<Value, bool> arguments;
+  llvm::DenseSet<Value> arguments; ///< of called functions that were visited
 };
 } // namespace
 
 bool HandedOn::visit(Value memory, bool isReturnOf) {
   auto function = memory.getParentRegion()->getParentOfType<func::FuncOp>();
-  std::unique_ptr<BufferViewFlowAnalysis> &flow = flows[function];
-  if (!flow)
-    flow = std::make_unique<BufferViewFlowAnalysis>(function);
+  if (!flows.contains(function))
+    flows[function] = std::make_unique<BufferViewFlowAnalysis>(function);
+  BufferViewFlowAnalysis *flow = flows[function].get();
   llvm::SmallSetVector<Value, 8> names;
   names.insert(memory);
   for (unsigned i = 0; i < names.size(); ++i) {
@@ -75,14 +76,10 @@ bool HandedOn::mayKeep(CallOpInterface call, Value memory) {
   if (!callee || callee.isExternal())
     return true;
   for (auto [operand, argument] :
-       llvm::zip(call.getArgOperands(), callee.getArguments())) {
-    if (operand != memory)
-      continue;
-    if (arguments.try_emplace(argument, false).second)
-      arguments[argument] = visit(argument, /*isReturnOf=*/false);
-    if (arguments[argument])
+       llvm::zip(call.getArgOperands(), callee.getArguments()))
+    if (operand == memory && arguments.insert(argument).second &&
+        visit(argument, /*isReturnOf=*/false))
       return true;
-  }
   return false;
 }
 
