@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Rewrite/FrozenRewritePatternSet.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 namespace mlir::gpuasync {
@@ -150,6 +151,22 @@ static bool isNotMaskedAlone(Operation *op) {
 /// The pattern reads the tensor, though memory may have been written since.
 static bool isOfValue(Operation *) { return false; }
 
+/// The pattern merges a block with the only one that branches to it. In a loop
+/// that nothing reaches an op then uses itself: x = x + 1 becomes x = x + 2 and
+/// so on, and x = x + 0 is folded to itself for ever.
+static bool isReached(Operation *op) {
+  if (!cast<cf::BranchOp>(op).getDest()->getSinglePredecessor())
+    return true;
+  SetVector<Block *> before;
+  before.insert(op->getBlock());
+  for (unsigned i = 0; i < before.size(); ++i) {
+    if (before[i]->isEntryBlock())
+      return true;
+    before.insert(before[i]->pred_begin(), before[i]->pred_end());
+  }
+  return false;
+}
+
 namespace {
 struct Fault {
   /// A pattern class of MLIR's.
@@ -163,6 +180,8 @@ struct Fault {
 /// it is still there.
 static constexpr Fault faults[] = {
     {"LoadOfToBuffer", isOfValue},
+    // The pattern of cf.br is a function and has no name.
+    {"", isReached},
     {"WhileMoveIfDown", forwardsEachOnce},
     {"ForOpTensorCastFolder", keepsSizes},
     {"ForallOpSingleOrZeroIterationDimsFolder", insertsOnce},
@@ -217,11 +236,19 @@ struct GuardedPattern : public RewritePattern {
 };
 } // namespace
 
+/// The namespace in front of a name is written in different ways.
+static bool isOf(const RewritePattern &pattern, const Fault &fault) {
+  StringRef name = pattern.getDebugName();
+  return fault.pattern.empty() ? name.empty() && pattern.getRootKind() &&
+                                     pattern.getRootKind()->getStringRef() ==
+                                         cf::BranchOp::getOperationName()
+                               : name.ends_with(fault.pattern);
+}
+
 void gpuasync::guardFaultyPatterns(RewritePatternSet &patterns) {
   for (std::unique_ptr<RewritePattern> &pattern : patterns.getNativePatterns())
     for (const Fault &fault : faults)
-      // The namespace in front is written in different ways.
-      if (pattern->getDebugName().ends_with(fault.pattern)) {
+      if (isOf(*pattern, fault)) {
         pattern = std::make_unique<GuardedPattern>(std::move(pattern), fault);
         break;
       }

@@ -155,3 +155,22 @@ func.func @load_of_to_buffer(%t: tensor<3xf32>, %x: f32) -> f32 {
   %v = memref.load %m[%c0] : memref<3xf32>
   return %v : f32
 }
+
+// A loop that nothing reaches goes away; no op of it comes to use itself.
+// CHECK-LABEL: func.func @unreached
+// CHECK-NEXT: return
+func.func @unreached(%m: memref<?xindex>) {
+  %false = arith.constant false
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  cf.cond_br %false, ^loop(%c0 : index), ^end
+^loop(%i: index):
+  %isLess = arith.cmpi slt, %i, %c1 : index
+  cf.cond_br %isLess, ^body, ^end
+^body:
+  %next = arith.addi %i, %c1 : index
+  memref.store %next, %m[%c0] : memref<?xindex>
+  cf.cond_br %false, ^end, ^loop(%next : index)
+^end:
+  return
+}

@@ -5,6 +5,7 @@
 // REQUIRES: mlir-opt
 // RUN: split-file %s %t
 // RUN: mlir-opt %t/canonicalize.mlir -canonicalize | FileCheck %t/canonicalize.mlir
+// RUN: mlir-opt %t/unreached.mlir -canonicalize="max-iterations=1 max-num-rewrites=20 region-simplify=disabled" | FileCheck %t/unreached.mlir
 // RUN: not mlir-opt %t/insert.mlir -canonicalize 2>&1 | FileCheck %t/insert.mlir
 // RUN: mlir-opt %t/switch.mlir -convert-scf-to-cf | FileCheck %t/switch.mlir
 // RUN: not --crash mlir-opt %t/subview.mlir -expand-strided-metadata 2>&1 | FileCheck %t/subview.mlir
@@ -286,4 +287,25 @@ gpu.module @k {
     %0 = math.fma %x, %y, %z : f16
     return %0 : f16
   }
+}
+
+//--- unreached.mlir
+// Blocks of a loop that nothing reaches are merged, and an op uses itself. Without the
+// bound the pass does not end: of x + 1 it makes x + 2, at last x + 0, which is x.
+// CHECK-LABEL: func.func @unreached
+// CHECK: %[[X:.*]] = arith.addi %[[X]], %c
+func.func @unreached(%m: memref<?xindex>) {
+  %false = arith.constant false
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  cf.cond_br %false, ^loop(%c0 : index), ^end
+^loop(%i: index):
+  %isLess = arith.cmpi slt, %i, %c1 : index
+  cf.cond_br %isLess, ^body, ^end
+^body:
+  %next = arith.addi %i, %c1 : index
+  memref.store %next, %m[%c0] : memref<?xindex>
+  cf.cond_br %false, ^end, ^loop(%next : index)
+^end:
+  return
 }
