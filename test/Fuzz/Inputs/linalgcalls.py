@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Programs of linalgrounds.py with globals that kernels and called functions write, some
-# of which call themselves or are called through a pointer; with branches between tensors
+# Programs of linalgrounds.py with globals that kernels and called functions write, by name,
+# by an address or as memory that a function returned. Some of these functions call
+# themselves or are called through a pointer. With branches between tensors
 # of different sizes, tensors that change places, sums beside an output with an element
 # for each round, and control-flow graphs.
 
@@ -71,13 +72,43 @@ class Generator(R.Generator):
         self.globals.append(m)
         self.memories.append(m)
 
-    def action(self, m, mayBeKernel):
-        """Lines that change a global by its name, and what that does. Its first element comes out as %r."""
+    def getter(self, m):
+        """A function that calls itself and returns the global's memory."""
+        name = "%s_m%s" % (self.program.name, self.name("")[1:])
+        self.program.functions.append("""func.func private @%s(%%n: index) -> %s {
+  %%zero = arith.constant 0 : index
+  %%isEnd = arith.cmpi eq, %%n, %%zero : index
+  %%q = scf.if %%isEnd -> (%s) {
+    %%g = memref.get_global @%s : %s
+    scf.yield %%g : %s
+  } else {
+    %%one = arith.constant 1 : index
+    %%m = arith.subi %%n, %%one : index
+    %%s = func.call @%s(%%m) : (index) -> %s
+    scf.yield %%s : %s
+  }
+  return %%q : %s
+}
+""" % (name, m.type, m.type, m.symbol, m.type, m.type, name, m.type, m.type, m.type))
+        return name
+
+    def action(self, m, mayBeKernel, isInlined):
+        """Lines that change a global, and what that does. Its first element comes out as %r."""
         rng, lines = self.rng, ["%%g = memref.get_global @%s : %s" % (m.symbol, m.type)]
         zero = np.zeros(len(m.shape), dtype=np.int64)
         lines += ["%z = arith.constant 0 : index"]
-        load = "%%r = memref.load %%g[%s] : %s" % (", ".join(["%z"] * len(zero)), m.type)
         kind, first = rng.choice(["read", "store"] + ["add"] * mayBeKernel), rng.random() < 0.5
+        # A function with kernels of its own takes no address, and no kernel memory that was returned.
+        how = rng.choice(["name", "name", "returned"] + ["address"] * (not isInlined)) if kind != "add" else "name"
+        at = "%%g[%s] : %s" % (", ".join(["%z"] * len(zero)), m.type)
+        load, store = "%r = memref.load " + at, "memref.store %c, " + at
+        if how == "returned":
+            lines = ["%z = arith.constant 0 : index", "%%d = arith.constant %d : index" % rng.randrange(3),
+                     "%%g = func.call @%s(%%d) : (index) -> %s" % (self.getter(m), m.type)]
+        elif how == "address":
+            lines += ["%i = memref.extract_aligned_pointer_as_index %g : " + m.type + " -> index", "%j = arith.index_cast %i : index to i64",
+                      "%p = llvm.inttoptr %j : i64 to !llvm.ptr"]
+            load, store = "%%r = llvm.load %%p : !llvm.ptr -> %s" % m.t.text, "llvm.store %%c, %%p : %s, !llvm.ptr" % m.t.text
         value = rng.choice([0.5, -1.0, 3.0]) if m.t.kind == "f" else rng.choice([-1, 2, 5])
         d = D(np.array(value, dtype=np.float64 if m.t.kind == "f" else np.int64))
         f = L.binary("arith.addf" if m.t.kind == "f" else "arith.addi", m.t)
@@ -85,7 +116,7 @@ class Generator(R.Generator):
         if kind != "read":
             change.append("%%c = arith.constant %s : %s" % (literal(value, m.t), m.t.text))
         if kind == "store":
-            change.append("memref.store %%c, %%g[%s] : %s" % (", ".join(["%z"] * len(zero)), m.type))
+            change.append(store)
         elif kind == "add":
             n = len(m.shape)
             change += ["linalg.generic {indexing_maps = [%s], iterator_types = [%s]} outs(%%g : %s) {" % (Map.of(n, range(n)).text(), ", ".join(['"parallel"'] * n), m.type),
@@ -101,11 +132,11 @@ class Generator(R.Generator):
             return D(v, e)
         return lines + ([load] + change if first else change + [load]), run, first
 
-    def functionOf(self, m, isRecursive, mayBeKernel):
+    def functionOf(self, m, isRecursive, mayBeKernel, isInlined):
         """A function that reads and changes a global; with isRecursive where its number is 0."""
         name = "%s_f%s" % (self.program.name, self.name("")[1:])
         # Functions with device work cannot be called through a pointer.
-        lines, change, isReadFirst = self.action(m, mayBeKernel)
+        lines, change, isReadFirst = self.action(m, mayBeKernel, isInlined)
         text = m.t.text
         if not isRecursive:
             body = ["func.func private @%s() -> %s {" % (name, text)] + ["  " + l for l in lines] + ["  return %%r : %s" % text, "}"]
@@ -124,7 +155,7 @@ class Generator(R.Generator):
         out, lines, uses = Val(self.name("h"), m.t, (), form="number"), [], [m.name]
         kind = rng.choice(["recursive", "recursive", "plain", "pointer"])
         if kind == "pointer":
-            (one, change, isFirst), (two, change2, isFirst2) = (self.functionOf(m, False, False) for _ in range(2))
+            (one, change, isFirst), (two, change2, isFirst2) = (self.functionOf(m, False, False, False) for _ in range(2))
             p, q, s = (self.name("p") for _ in range(3))
             condition = self.argument(I1, number=rng.randrange(2))
             uses.append(condition.name)
@@ -132,7 +163,7 @@ class Generator(R.Generator):
             lines += ["%s = func.constant @%s : %s" % (p, one, type_), "%s = func.constant @%s : %s" % (q, two, type_),
                       "%s = arith.select %s, %s, %s : %s" % (s, condition.name, p, q, type_), "%s = func.call_indirect %s() : %s" % (out.name, s, type_)]
         else:
-            one, change, isFirst = self.functionOf(m, kind == "recursive", True)
+            one, change, isFirst = self.functionOf(m, kind == "recursive", True, kind == "plain")
             condition = None
             if kind == "recursive":
                 n = self.argument(L.INDEX, number=rng.randrange(3))
