@@ -442,11 +442,13 @@ protected:
     frame.destroy(stream, /*idle=*/false);
     return token;
   }
-  /// Closes the other context on another thread, until that waits for work.
+  /// Closes the other context on another thread, until that waits for work. It
+  /// has read its time limit then.
   void beginClose() {
     closing = std::make_unique<Watched>([&] { closed = other.close(); });
     while (other.get()->state.load() == gpuasync_context::State::Open)
       std::this_thread::yield();
+    closing->settle();
   }
   /// `wait` comes back once the work behind the gate is done, with its status.
   template <typename Wait>
