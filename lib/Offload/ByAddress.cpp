@@ -25,7 +25,7 @@ static bool isOfStack(Value pointer) {
 bool offload::accessesByAddress(Operation *op) {
   if (isa<LLVM::InlineAsmOp>(op))
     return true;
-  // What an op with regions does, ops in these do.
+  // Ops in the regions of an op do what it does.
   if (op->getNumRegions() || isMemoryEffectFree(op))
     return false;
   return llvm::any_of(op->getOperands(), [](Value operand) {

@@ -112,7 +112,7 @@ static Value getShapeSource(Value array) {
 }
 
 namespace {
-/// What MLIR knows of sizes and numbers of type index. Its models of arith ops
+/// MLIR's knowledge of sizes and numbers of type index. Its models of arith ops
 /// know numbers only: asked for a size of a tensor that the op makes, they end
 /// the process (MLIR 22.1). So do those of dimensions that are not there.
 class KnownBounds : public ValueBoundsConstraintSet {

@@ -537,7 +537,7 @@ TEST_P(WhileClosing, WaitsServeAfterACloseThatGaveUp_B05) {
   if (!onCpu())
     GTEST_SKIP() << "a close that gives up leaves a GPU's objects alive";
   const LeftBehind meant;
-  // Whose kernels run after the close.
+  // Its kernels run after the close.
   static TestProgram &work = *new TestProgram;
   {
     ContextScope inner(other);

@@ -441,7 +441,7 @@ TEST_F(CpuDriver, SmallAllocationsNeedNoSlab) {
   ContextScope scope(small);
   {
     FrameScope frame(program);
-    // What is freed is used again, in its own size or given back for another.
+    // Freed memory is used again, in its own size or given back for another.
     for (int i = 0; i < 3; ++i) {
       gpuasync_stream *stream = frame.stream();
       std::vector<uint32_t *> all;
