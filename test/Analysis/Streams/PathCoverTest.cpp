@@ -12,8 +12,8 @@
 
 #include "gtest/gtest.h"
 
-#include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <random>
 
 using namespace mlir::gpuasync;
@@ -208,6 +208,13 @@ TEST(PathCoverTest, AllToAll) {
   EXPECT_EQ(cover.countPaths(graph), 12u);
 }
 
+/// The processor's time of this thread: others on the machine take none of it.
+static double threadSeconds() {
+  timespec now = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return double(now.tv_sec) + double(now.tv_nsec) * 1e-9;
+}
+
 /// Deep graphs need neither a deep stack nor a closure.
 TEST(PathCoverTest, Deep) {
   auto seconds = [](unsigned size) {
@@ -219,16 +226,19 @@ TEST(PathCoverTest, Deep) {
         predecessors.push_back(v - 1 - random() % std::min(v, 16u));
       graph.addNode(predecessors);
     }
-    auto start = std::chrono::steady_clock::now();
+    double start = threadSeconds();
     graph.reduce();
     PathCover cover = computePathCover(graph);
-    std::chrono::duration<double> time =
-        std::chrono::steady_clock::now() - start;
+    double time = threadSeconds() - start;
     EXPECT_LE(cover.countPaths(graph), size);
-    return time.count();
+    return time;
   };
   seconds(1000);
   double small = seconds(4000), large = seconds(64000);
+  for (int again = 0; again < 2; ++again) {
+    small = std::min(small, seconds(4000));
+    large = std::min(large, seconds(64000));
+  }
   RecordProperty("microseconds_per_node",
                  static_cast<int>(large / 64000 * 1e6));
   // Linear would be 16, quadratic 256; machines are noisy.
