@@ -34,7 +34,7 @@ void ThreadPool::asyncEnqueue(unique_function<void()> body,
   tasks.push_back({std::move(body), group});
   if (idle < tasks.size() && threads.size() < most) {
     mlir::gpuasync::Thread thread;
-    // Where there is none, those that there are do it, or whoever waits.
+    // Without one more, the others do it, or whoever waits.
     if (Error error = thread.start([this] { work(); }))
       consumeError(std::move(error));
     else

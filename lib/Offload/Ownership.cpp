@@ -243,7 +243,7 @@ static bool isOrigin(Value value) {
          offload::makesMemRefOfAddress(maker);
 }
 
-/// Where the memrefs that functions return come from.
+/// Finds the origins of the memrefs that functions return.
 void offload::Ownership::findOrigins() {
   for (auto &entry : functions) {
     Function &function = entry.second;
