@@ -20,6 +20,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <malloc.h>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -651,6 +652,10 @@ gpuasync_value gpuasync_value_make(void *data, uint32_t type, uint32_t rank,
 void gpuasync_value_release(gpuasync_value *value) noexcept {
   if (!value)
     return;
+  // Another result may be allocated here, of which a device has no copy.
+  if (value->owner)
+    gpuasync_host_memory_changed(value->owner,
+                                 malloc_usable_size(value->owner));
   std::free(value->owner);
   *value = gpuasync_value();
 }

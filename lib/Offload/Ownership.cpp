@@ -212,15 +212,12 @@ bool offload::Ownership::isProgramMemRef(OpResult result) {
 }
 
 /// Whether the caller of who returns it owns it: bufferization allocates it,
-/// here or in a function that is called, or it is a global, of which a public
-/// function returns a copy.
+/// here or in a function that is called.
 bool offload::Ownership::isOwned(Value value) {
   Operation *maker = value.getDefiningOp();
   if (isa_and_nonnull<memref::AllocOp>(maker))
     return !maker->hasAttr(
         bufferization::BufferizationDialect::kManualDeallocation);
-  if (isa_and_nonnull<memref::GetGlobalOp>(maker))
-    return maker->getParentOfType<func::FuncOp>().isPublic();
   if (!isa_and_nonnull<CallOpInterface>(maker))
     return isa_and_nonnull<bufferization::CloneOp>(maker);
   auto result = cast<OpResult>(value);

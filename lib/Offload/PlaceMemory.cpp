@@ -667,13 +667,15 @@ void PlaceMemory::addSharedResidents(
   }
 }
 
-/// Whether it is memory that the function allocates and returns as a whole.
+/// Whether it is memory that the function allocates, or a global, and returns
+/// as a whole.
 static bool isReturnedAsItIs(const Piece &piece) {
   if (piece.returns.empty() || piece.origins.size() != 1 ||
       !piece.frees.empty())
     return false;
   Value origin = piece.origins.front();
-  return origin.getDefiningOp<memref::AllocOp>() &&
+  return isa_and_nonnull<memref::AllocOp, memref::GetGlobalOp>(
+             origin.getDefiningOp()) &&
          llvm::all_of(piece.returns, [&](OpOperand *end) {
            auto cast = end->get().getDefiningOp<memref::CastOp>();
            return (cast ? cast.getSource() : end->get()) == origin;

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <new>
 #include <string>
@@ -60,6 +61,10 @@ PyObject *waitAbandoned(PyObject *, PyObject *timeout) {
     seconds = PyFloat_AsDouble(timeout);
     if (seconds == -1 && PyErr_Occurred())
       return nullptr;
+    if (std::isnan(seconds)) {
+      PyErr_SetString(PyExc_ValueError, "timeout is not a number (NaN)");
+      return nullptr;
+    }
     seconds = std::max(seconds, 0.0);
   }
   using Clock = std::chrono::steady_clock;

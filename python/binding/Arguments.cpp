@@ -192,6 +192,22 @@ static Ref moveToCapsule(dlpack::VersionedTensor *tensor) {
   }));
 }
 
+/// Appends what keeps an array's memory, each object once. A view does not: so
+/// a chain of calls, each with the last one's result, keeps no chain of arrays.
+static bool appendOwners(PyObject *list, PyObject *object) {
+  if (isArray(object))
+    if (PyObject *owners = reinterpret_cast<Array *>(object)->owners) {
+      for (Py_ssize_t i = 0; i < PyTuple_Size(owners); ++i)
+        if (!appendOwners(list, PyTuple_GetItem(owners, i)))
+          return false;
+      return true;
+    }
+  for (Py_ssize_t i = 0; i < PyList_Size(list); ++i)
+    if (PyList_GetItem(list, i) == object)
+      return true;
+  return PyList_Append(list, object) == 0;
+}
+
 bool Arguments::share(PyObject *list) {
   for (size_t i = 0; i < count; ++i) {
     Ref owner, capsule;
@@ -209,7 +225,7 @@ bool Arguments::share(PyObject *list) {
     }
     if (hold[i].kept == Kept::Object)
       owner = Ref::of(hold[i].object);
-    if (owner && PyList_Append(list, owner.get()) < 0)
+    if (owner && !appendOwners(list, owner.get()))
       return false;
   }
   return true;
@@ -268,8 +284,8 @@ static void forgetElement(PyObject *capsule) {
   freeElement(capsule);
 }
 
-bool Arguments::addElement(PyObject *object, uint32_t type, const Place &place,
-                           const Refusal &refuse) {
+bool Arguments::addElement(const void *number, uint32_t type,
+                           const Place &place) {
   void *data = std::malloc(elementBytes);
   Ref capsule(data ? PyCapsule_New(data, nullptr,
                                    place.isCpu() ? freeElement : forgetElement)
@@ -278,8 +294,7 @@ bool Arguments::addElement(PyObject *object, uint32_t type, const Place &place,
     std::free(data);
     return false;
   }
-  if (!writeNumber(type, object, data))
-    return refuse.again();
+  std::memcpy(data, number, elementBytes);
   value[count] = gpuasync_value_make(data, type, 0, nullptr);
   hold[count].kept = Kept::Object;
   hold[count].object = capsule.release();
@@ -287,7 +302,7 @@ bool Arguments::addElement(PyObject *object, uint32_t type, const Place &place,
   return true;
 }
 
-bool Arguments::addBuffer(PyObject *object, bool written,
+bool Arguments::addBuffer(PyObject *object, bool written, const Place &place,
                           const Refusal &refuse) {
   Hold &held = hold[count];
   int flags = written ? PyBUF_RECORDS : PyBUF_RECORDS_RO;
@@ -325,6 +340,14 @@ bool Arguments::addBuffer(PyObject *object, bool written,
                   (view.format ? view.format : "") + "' and " +
                   std::to_string(view.itemsize) +
                   " bytes are none of a program's; convert them (a.astype)");
+  // One of NumPy's scalars is a number, too: its memory goes with it, and the
+  // next one's may be in the same place.
+  if (view.readonly && !written && view.ndim == 0 &&
+      view.len <= Py_ssize_t(elementBytes)) {
+    alignas(16) char number[elementBytes] = {};
+    std::memcpy(number, view.buf, size_t(view.len));
+    return addElement(number, type, place);
+  }
   gpuasync_value &made = value[count];
   made.data = view.buf;
   made.type = type;
@@ -363,7 +386,9 @@ static Ref takeCapsule(PyObject *object, PyObject *stream) {
       (stream && PyDict_SetItem(options.get(), streamName, stream) < 0))
     return Ref();
   Ref capsule(PyObject_Call(method.get(), nothing, options.get()));
-  if (capsule || !PyErr_ExceptionMatches(PyExc_TypeError))
+  // Errors of ours are TypeErrors, too, where it makes a call itself.
+  if (capsule || !PyErr_ExceptionMatches(PyExc_TypeError) ||
+      PyErr_ExceptionMatches(errorClass()))
     return capsule;
   // A producer of before version 1 does not know max_version.
   PyErr_Clear();
@@ -642,10 +667,14 @@ bool Arguments::add(PyObject *object, const gpuasync_parameter &parameter,
   }
   if (parameter.rank == 0 && !written &&
       (PyFloat_Check(object) || PyLong_Check(object) ||
-       PyObject_TypeCheck(object, &PyComplex_Type)))
-    return addElement(object, parameter.type, place, refuse);
+       PyObject_TypeCheck(object, &PyComplex_Type))) {
+    alignas(16) char number[elementBytes] = {};
+    if (!writeNumber(parameter.type, object, number))
+      return refuse.again();
+    return addElement(number, parameter.type, place);
+  }
   if (PyObject_CheckBuffer(object)) {
-    if (addBuffer(object, written, refuse))
+    if (addBuffer(object, written, place, refuse))
       return true;
     PyObject *type, *error, *trace;
     PyErr_Fetch(&type, &error, &trace);
@@ -658,7 +687,7 @@ bool Arguments::add(PyObject *object, const gpuasync_parameter &parameter,
     }
     if (integers && PyObject_CheckBuffer(integers.get())) {
       Ref owned[] = {Ref(type), Ref(error), Ref(trace)};
-      if (!addBuffer(integers.get(), written, refuse))
+      if (!addBuffer(integers.get(), written, place, refuse))
         return false;
       value[count - 1].type = GPUASYNC_TYPE_BF16;
       return true;

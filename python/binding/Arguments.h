@@ -100,7 +100,8 @@ private:
   };
   struct Refusal;
 
-  bool addBuffer(PyObject *object, bool written, const Refusal &refuse);
+  bool addBuffer(PyObject *object, bool written, const Place &place,
+                 const Refusal &refuse);
   bool addDLPack(PyObject *object, bool written, Place &place,
                  const Refusal &refuse);
   bool addExchanged(PyObject *object, bool written, Place &place,
@@ -109,10 +110,9 @@ private:
                  int32_t device, const Refusal &refuse);
   /// Adds a number that is passed by value.
   bool addNumber(PyObject *object, uint32_t type, const Refusal &refuse);
-  /// Adds a number as the element of a tensor without dimensions: in memory
-  /// that may outlive the call, as an array's.
-  bool addElement(PyObject *object, uint32_t type, const Place &place,
-                  const Refusal &refuse);
+  /// Adds a number, 16 bytes with what is behind it, as the element of a tensor
+  /// without dimensions: in memory that may outlive the call, as an array's.
+  bool addElement(const void *number, uint32_t type, const Place &place);
 
   static constexpr size_t few = 8;
   size_t count = 0;

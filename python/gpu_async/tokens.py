@@ -8,6 +8,7 @@ import threading
 
 from .errors import Error
 
+_UNAVAILABLE = 3  # GPUASYNC_UNAVAILABLE
 _SHUT_DOWN = 9  # GPUASYNC_SHUT_DOWN
 _lock = threading.Lock()
 _threads = None
@@ -60,10 +61,30 @@ class Token:
         return "<gpu_async.Token, %s>" % ("done" if self.done() else "running")
 
 
+def _run(call, future):
+    if not future.set_running_or_notify_cancel():
+        return
+    try:
+        result = call.run()
+    except BaseException as error:
+        future.set_exception(error)
+        call = future = None  # the exception has this frame, which would keep the exception
+    else:
+        future.set_result(result)
+
+
 def start(call):
     """Runs a bound call on a thread of the package."""
     global _threads
     with _lock:
         if _threads is None:
             _threads = concurrent.futures.ThreadPoolExecutor(max_workers=64, thread_name_prefix="gpu_async")
-    return Token(_threads.submit(call.run))
+        threads = _threads
+    future = concurrent.futures.Future()
+    try:
+        threads.submit(_run, call, future)
+    except RuntimeError as error:
+        # The executor keeps what it could make no thread for, and another thread would run it later.
+        if future.cancel():
+            raise Error("no thread could be made for the call (%s); wait for calls that are under way" % error, _UNAVAILABLE) from error
+    return Token(future)

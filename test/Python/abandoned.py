@@ -242,6 +242,8 @@ class Abandoned(unittest.TestCase):
     def test_wrong_times(self):
         with self.assertRaises(TypeError):
             ga.wait_abandoned("soon")
+        with self.assertRaisesRegex(ValueError, "not a number"):
+            ga.wait_abandoned(float("nan"))
         ga.wait_abandoned(-1)
 
 

@@ -4,7 +4,9 @@
 # REQUIRES: numpy
 # RUN: %python %s
 import ctypes
+import gc
 import unittest
+import weakref
 
 import gpu_async as ga
 import numpy as np
@@ -38,9 +40,6 @@ class Arrays(unittest.TestCase):
 
     def test_a_view_keeps_its_argument(self):
         view = passing("memref<?x%s>").f9  # f32
-        import gc
-        import weakref
-
         class Owner(np.ndarray):
             pass
 
@@ -52,6 +51,24 @@ class Arrays(unittest.TestCase):
         self.assertIsNotNone(alive())
         self.assertEqual(y[999], 999)
         del y
+        gc.collect()
+        self.assertIsNone(alive())
+
+    def test_a_chain_of_views_keeps_its_argument_only(self):
+        same = passing("memref<?x%s>").f9  # f32
+        class Owner(np.ndarray):
+            pass
+
+        x = np.arange(4, dtype="f").view(Owner)
+        alive = weakref.ref(x)
+        x = same(x)
+        before = len(gc.get_objects())
+        for _ in range(1000):
+            x = same(x)
+        self.assertLess(len(gc.get_objects()) - before, 100)
+        self.assertIsNotNone(alive())
+        self.assertEqual(x.numpy().tolist(), [0, 1, 2, 3])
+        del x
         gc.collect()
         self.assertIsNone(alive())
 

@@ -143,6 +143,30 @@ class Cuda(unittest.TestCase):
         self.assertEqual([uploads(w) for _ in range(3)], [1, 0, 0])
         # Another number may be at the same address.
         self.assertEqual([uploads(float(n)) for n in range(20)], [1] * 20)
+        # One of NumPy's is a number, too, and so is the mean of an array.
+        self.assertEqual([uploads(np.float32(n)) for n in range(20)], [1] * 20)
+
+    def test_freed_results_do_not_stay(self):
+        # A later result may be at the same address.
+        exe = ga.compile("""
+            func.func @make(%x: tensor<64xf32>) -> tensor<64xf32> {
+              %r = arith.addf %x, %x : tensor<64xf32>
+              return %r : tensor<64xf32>
+            }
+            func.func @use(%w: tensor<64xf32> {gpu_async.resident}) -> tensor<64xf32> {
+              %r = arith.mulf %w, %w : tensor<64xf32>
+              return %r : tensor<64xf32>
+            }""", device="cuda")
+        x, uploads, places = np.ones(64, "f"), 0, set()
+        for _ in range(20):
+            made = exe.make(x)
+            places.add(np.asarray(made).ctypes.data)
+            with ga.profile() as profile:
+                exe.use(made)
+            uploads += sum(row.calls for row in profile.rows if row.name == "upload")
+            del made
+        self.assertLess(len(places), 20)
+        self.assertEqual(uploads, 20)
 
     def test_calls_on_a_stream(self):
         onStream = ga.compile(PROGRAM, device="cuda", place="off", stream="caller")

@@ -110,6 +110,17 @@ class Into(unittest.TestCase):
             Raises.__dlpack__ = mock.Mock(side_effect=error)
             with self.assertRaises(error):
                 exe.twice(Raises())
+        # It makes calls itself, of which the last one is refused: each is made once.
+        asked = []
+
+        def call_again(self, **options):
+            asked.append(options)
+            return exe.twice(self if len(asked) < 8 else 0)
+
+        Raises.__dlpack__ = call_again
+        with self.assertRaises(ga.ArgumentError):
+            exe.twice(Raises())
+        self.assertEqual(len(asked), 8)
         Raises.__dlpack__ = lambda self, **options: 3
         with self.assertRaisesRegex(ga.ArgumentError, "no capsule"):
             exe.twice(Raises())

@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import textwrap
 import threading
 import unittest
 
@@ -106,6 +107,32 @@ class Tokens(unittest.TestCase):
         token = exe.sum.start(np.zeros(63, "f"), np.zeros(64, "f"))
         with self.assertRaisesRegex(ga.ArgumentError, "given the size 63"):
             token.wait()
+
+    def test_what_no_thread_is_made_for_does_not_run(self):
+        # In a process of its own, which has no thread of the package yet.
+        program = textwrap.dedent("""
+            import threading
+            import gpu_async as ga, numpy as np
+            exe = ga.compile('func.func @twice(%x: tensor<4xf32>) -> tensor<4xf32> {'
+                             '%r = arith.addf %x, %x : tensor<4xf32> return %r : tensor<4xf32> }', device="cpu")
+            out, start = np.zeros(4, "f"), threading.Thread.start
+
+            def refuse(thread):
+                raise RuntimeError("can't start new thread")
+
+            threading.Thread.start = refuse
+            try:
+                exe.twice.start(np.ones(4, "f"), out=out)
+            except ga.Error as error:
+                assert error.code == 3 and "no thread" in str(error), error
+            else:
+                raise SystemExit("it was started")
+            threading.Thread.start = start
+            # On the same thread, behind what is left of the first.
+            assert exe.twice.start(np.full(4, 3, "f")).wait().numpy()[0] == 6
+            assert not out.any(), out
+            """)
+        subprocess.run([sys.executable, "-c", program], check=True)
 
     def test_arguments_stay_while_it_runs(self):
         data = bytearray(8)

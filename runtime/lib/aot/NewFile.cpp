@@ -196,13 +196,17 @@ bool isSameNewFile(const std::string &one, const std::string &other) {
   struct Place {
     std::string path, folder;
     struct stat file, in;
-    bool exists = false;
+    bool exists = false, isOpen = false;
 
     explicit Place(const std::string &path) : path(path) {}
-    /// False: no file is made here.
+    /// False: there is no file here, and none is made.
     bool find() {
-      if (path.empty() || !followLinks(path) || openFileOf(path) >= 0)
+      if (path.empty() || !followLinks(path))
         return false;
+      if (int open = openFileOf(path); open >= 0) {
+        isOpen = exists = true;
+        return fstat(open, &file) == 0 && S_ISREG(file.st_mode);
+      }
       folder = folderOf(path);
       exists = stat(path.c_str(), &file) == 0;
       if (exists ? !S_ISREG(file.st_mode) : errno != ENOENT)
@@ -220,6 +224,9 @@ bool isSameNewFile(const std::string &one, const std::string &other) {
   Place a(one), b(other);
   if (!a.find() || !b.find())
     return false;
+  // The other one would take the place of what is open, or be written over it.
+  if (a.isOpen || b.isOpen)
+    return a.exists && b.exists && isSame(a.file, b.file);
   if (isSame(a.in, b.in) &&
       a.path.substr(a.folder.size()) == b.path.substr(b.folder.size()))
     return true;
@@ -331,7 +338,7 @@ int NewFile::create(const std::string &path, bool isExecutable) {
   return descriptor < 0 ? error : 0;
 }
 
-int NewFile::write(const void *bytes, size_t size) {
+static int writeAll(int descriptor, const void *bytes, size_t size) {
   auto *next = static_cast<const char *>(bytes);
   while (size) {
     // Linux writes no more than 2 GiB at once.
@@ -344,6 +351,10 @@ int NewFile::write(const void *bytes, size_t size) {
     size -= size_t(done);
   }
   return 0;
+}
+
+int NewFile::write(const void *bytes, size_t size) {
+  return writeAll(descriptor, bytes, size);
 }
 
 int NewFile::close() {
@@ -385,6 +396,49 @@ private:
 std::mutex CommitScope::mutex;
 } // namespace
 
+/// Writes one file over another, which stays the file that it is. Returns 0, or
+/// an errno.
+static int writeOver(const std::string &from, const std::string &to) {
+  int source = open(from.c_str(), O_RDONLY | O_CLOEXEC);
+  if (source < 0)
+    return errno;
+  int target = open(to.c_str(), O_WRONLY | O_CLOEXEC);
+  int error = target < 0 ? errno : 0;
+  off_t size = 0;
+  while (!error) {
+    char bytes[1 << 14];
+    ssize_t count = read(source, bytes, sizeof(bytes));
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count <= 0) {
+      error = count < 0 ? errno : 0;
+      break;
+    }
+    error = writeAll(target, bytes, size_t(count));
+    size += count;
+  }
+  if (!error && ftruncate(target, size) != 0)
+    error = errno;
+  ::close(source);
+  if (target >= 0 && ::close(target) != 0 && !error)
+    error = errno;
+  return error;
+}
+
+/// Gives a file its name. Where that cannot be done, such as for another user's
+/// file in /tmp or one that is mounted by itself, what is there is written
+/// over.
+static int takePlace(const std::string &temporary, const std::string &target) {
+  if (rename(temporary.c_str(), target.c_str()) == 0)
+    return 0;
+  int error = errno;
+  if ((error != EPERM && error != EACCES && error != EBUSY) ||
+      writeOver(temporary, target) != 0)
+    return error;
+  unlink(temporary.c_str());
+  return 0;
+}
+
 int commit(const std::vector<NewFile *> &files, size_t &failed) {
   int error = 0;
   size_t done = 0;
@@ -392,10 +446,10 @@ int commit(const std::vector<NewFile *> &files, size_t &failed) {
     const CommitScope scope;
     for (; done < files.size(); ++done) {
       const NewFile &file = *files[done];
-      if (!file.temporary.empty() &&
-          rename(file.temporary.c_str(), file.target.c_str()) != 0) {
-        error = errno; // its destructor removes it
-        failed = done;
+      if (!file.temporary.empty())
+        error = takePlace(file.temporary, file.target);
+      if (error) {
+        failed = done; // its destructor removes it
         break;
       }
     }

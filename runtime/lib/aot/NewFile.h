@@ -10,13 +10,13 @@
 // - A symbolic link stays, and what it leads to is replaced or made; those of
 //   other users in a folder such as /tmp are refused. Another hard link to a
 //   file that is replaced keeps the old contents.
-// - A new file has the mode that the umask leaves; one that is replaced keeps
-// its
-//   mode and, where the process may say so, its group and owner. A file that
-//   may not be written is not replaced.
+// - A new file has the mode that the umask leaves. One that is replaced keeps
+//   its mode and, where the process may say so, its group and owner. A file
+//   that may not be written is not replaced.
 // - Pipes, devices and the process's own open files (/dev/stdout, /dev/fd/3)
-// are
-//   written at once, as is a file in a folder that takes no other.
+//   are written at once, as is a file in a folder that takes no other.
+// - A file that cannot be replaced, such as another user's in /tmp, or one that
+//   is mounted by itself, is written over when the new one is complete.
 // - A process that ends by a signal leaves nothing: removeFilesOnSignals. Files
 //   that are committed together are all new after it, or all old.
 //

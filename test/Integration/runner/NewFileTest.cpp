@@ -298,6 +298,36 @@ TEST_F(NewFiles, WithoutRights) {
   EXPECT_EQ(info.st_mode & 0777u, 0606u);
 }
 
+TEST_F(NewFiles, AnotherUsersFileInAFolderForAllIsWrittenOver) {
+  if (geteuid() != 0)
+    GTEST_SKIP() << "only root makes files of other users";
+  ASSERT_EQ(chmod(work.c_str(), 0755), 0);
+  ASSERT_EQ(mkdir(path("all").c_str(), 0777), 0);
+  ASSERT_EQ(chmod(path("all").c_str(), 01777), 0);
+  put(path("all/b"), "old, and longer than the new one");
+  ASSERT_EQ(chown(path("all/b").c_str(), 1, 1), 0);
+  ASSERT_EQ(chmod(path("all/b").c_str(), 0666), 0);
+  struct stat before, after;
+  ASSERT_EQ(stat(path("all/b").c_str(), &before), 0);
+  EXPECT_EQ(inChild([&] {
+              if (setgid(65534) || setuid(65534))
+                return 9;
+              NewFile a, b;
+              if (a.create(path("all/a")) || a.write("one", 3) || a.close() ||
+                  b.create(path("all/b")) || b.write("new", 3) || b.close())
+                return 8;
+              size_t failed = 0;
+              return gpuasync::commit({&a, &b}, failed);
+            }),
+            0);
+  EXPECT_EQ(read(path("all/a")), "one");
+  EXPECT_EQ(read(path("all/b")), "new");
+  ASSERT_EQ(stat(path("all/b").c_str(), &after), 0);
+  EXPECT_EQ(before.st_ino, after.st_ino);
+  EXPECT_EQ(after.st_uid, 1u);
+  EXPECT_EQ(names(path("all")), (std::set<std::string>{"a", "b"}));
+}
+
 TEST_F(NewFiles, NamesOfOneFile) {
   using gpuasync::isSameNewFile;
   put(path("a"), "old");
@@ -319,7 +349,15 @@ TEST_F(NewFiles, NamesOfOneFile) {
   EXPECT_FALSE(isSameNewFile(path("loop"), path("loop")));
   EXPECT_FALSE(isSameNewFile("", ""));
   EXPECT_FALSE(isSameNewFile("/dev/null", "/dev/null"));
-  EXPECT_FALSE(isSameNewFile("/dev/stdout", "/dev/fd/1"));
+  // What is open is written, and another file would take its place.
+  int open = ::open(path("a").c_str(), O_WRONLY | O_CLOEXEC);
+  ASSERT_GE(open, 0);
+  const std::string opened = "/dev/fd/" + std::to_string(open);
+  EXPECT_TRUE(isSameNewFile(opened, path("a")));
+  EXPECT_TRUE(isSameNewFile(path("soft"), opened));
+  EXPECT_TRUE(isSameNewFile(opened, opened));
+  EXPECT_FALSE(isSameNewFile(opened, path("d/new")));
+  EXPECT_EQ(::close(open), 0);
   if (geteuid() != 0)
     return;
   // Written in place they stay one file.
