@@ -67,10 +67,14 @@ public:
   Status end() {
     if (!entered)
       return outOfMemoryStatus();
-    if (stream && stream->frame == frame()) {
-      unlink(frame()->streams, stream);
-      stream->frame = nullptr;
-    }
+    // Another thread may have it by now, if the call gave it back: whether it
+    // is still the frame's, the frame alone says.
+    for (Stream *held = frame()->streams; stream && held; held = held->next)
+      if (held == stream) {
+        unlink(frame()->streams, stream);
+        stream->frame = nullptr;
+        break;
+      }
     return locate(Status(gpuasync_frame_leave(&memory)), site);
   }
 
