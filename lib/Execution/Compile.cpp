@@ -451,6 +451,8 @@ static Error printSchedule(mlir::ModuleOp module,
 }
 
 Error Program::runStages(const CompileOptions &options, ArrayRef<Form> forms) {
+  if (Error error = makeMachine(options))
+    return error;
   mlir::gpuasync::GPUAsyncPipelineOptions pipeline;
   for (const std::string &target : options.targets)
     pipeline.targets.push_back(target);
@@ -469,6 +471,10 @@ Error Program::runStages(const CompileOptions &options, ArrayRef<Form> forms) {
   pipeline.onError = mlir::gpuasync::OnError::Status;
   pipeline.packedWrappers = true;
   pipeline.aotDestructor = !options.jit;
+  mlir::gpuasync::VectorRegisters registers =
+      mlir::gpuasync::getVectorRegisters(*machine);
+  pipeline.vectorRegisters = registers.count;
+  pipeline.vectorBits = registers.bits;
 
   struct Stage {
     Form form;
@@ -602,7 +608,7 @@ Error Program::lower(const CompileOptions &options) {
 //===----------------------------------------------------------------------===//
 
 static Expected<std::unique_ptr<TargetMachine>>
-makeMachine(const CompileOptions &options) {
+createMachine(const CompileOptions &options) {
   mlir::gpuasync::initializeNativeTarget();
   auto level = options.optLevel == 0   ? CodeGenOptLevel::None
                : options.optLevel == 1 ? CodeGenOptLevel::Less
@@ -633,6 +639,16 @@ makeMachine(const CompileOptions &options) {
   return std::unique_ptr<TargetMachine>(target->createTargetMachine(
       triple, options.processor, "", TargetOptions(), Reloc::PIC_, std::nullopt,
       level));
+}
+
+Error Program::makeMachine(const CompileOptions &options) {
+  if (machine)
+    return Error::success();
+  Expected<std::unique_ptr<TargetMachine>> created = createMachine(options);
+  if (!created)
+    return created.takeError();
+  machine = std::move(*created);
+  return Error::success();
 }
 
 /// Replaces a table of global constructors or destructors by one function that
@@ -682,10 +698,8 @@ static void keepOnly(Module &module, const StringSet<> &names) {
 
 /// Translates all that there is.
 Error Program::makeModule(const CompileOptions &options) {
-  Expected<std::unique_ptr<TargetMachine>> made = makeMachine(options);
-  if (!made)
-    return made.takeError();
-  machine = std::move(*made);
+  if (Error error = makeMachine(options))
+    return error;
   mlir::gpuasync::setDataLayout(*module, machine->createDataLayout());
   llvmContext = std::make_unique<LLVMContext>();
   llvmModule = mlir::translateModuleToLLVMIR(*module, *llvmContext, fileName,

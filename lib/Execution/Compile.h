@@ -143,6 +143,8 @@ private:
   llvm::Error runStages(const CompileOptions &options,
                         llvm::ArrayRef<mlir::gpuasync::Form> forms);
   llvm::Error makePackedWrapper(const Signature &entry);
+  /// Makes `machine`, once.
+  llvm::Error makeMachine(const CompileOptions &options);
   llvm::Error makeModule(const CompileOptions &options);
   void optimize(const CompileOptions &options);
 

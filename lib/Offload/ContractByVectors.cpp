@@ -2,9 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A block of one thread: sums of some rows and as many columns as some vectors
-// have are registers. Columns are copied to where they lie one behind the
-// other, for some steps of the reduction at a time.
+// A block of one thread: the sums of some rows and of some vectors of columns
+// are registers of the processor. Columns are copied to where they lie one
+// behind the other, for some steps of the reduction at a time. The reduction
+// stays a nest of loops: no step divides.
 //===----------------------------------------------------------------------===//
 
 #include "ContractionWriter.h"
@@ -15,6 +16,8 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include <cmath>
 
 using namespace mlir;
 using namespace mlir::gpuasync;
@@ -61,23 +64,32 @@ namespace {
 /// Writes the loops, at the builder's place.
 class VectorWriter : ContractionWriter {
 public:
-  VectorWriter(RewriterBase &b, Contraction &product)
+  VectorWriter(RewriterBase &b, Contraction &product, VectorRegisters registers)
       : ContractionWriter(b, product), output(op.getDpsInitOperand(0)),
         bytes(matchBytes(product)) {
     for (const Range &range : op.createLoopRanges(b, loc))
       sizes.push_back(getValueOrCreateConstantIndexOp(b, loc, range.size));
-    chooseSizes();
+    chooseSums(registers);
+    chooseSteps();
   }
   void write();
 
 private:
-  void chooseSizes();
+  void chooseSums(VectorRegisters registers);
+  void chooseSteps();
   /// Calls `body` with the counter of a loop from 0 to `to`.
   void loop(Value to, int64_t step, function_ref<void(Value)> body);
   Value load(OpOperand *operand) {
     return memref::LoadOp::create(b, loc, operand->get(),
                                   product.getPlace(b, operand, indices));
   }
+  /// Loops over the steps that are packed, `count` rounds of the loop that is
+  /// cut. Sets the indices of the reduction, and calls `body` with the place of
+  /// a step's columns in `packed` and with the sums before it. Returns the sums
+  /// behind the last step.
+  SmallVector<Value>
+  loopSteps(Value from, Value count, ValueRange sums,
+            function_ref<SmallVector<Value>(Value, ValueRange)> body);
   void pack(Value from, Value count, Value column, Value full);
   void writeRows(Value from, Value count, Value column, Value full);
   SmallVector<Value> loadSums(Value row, Value column, Value full);
@@ -94,7 +106,7 @@ private:
   /// of floats than one sum of all does: their type, what they begin with, and
   /// the sums of all steps behind them.
   Type getStepType() {
-    return bytes ? b.getF32Type() : sumType.getElementType();
+    return bytes ? b.getF32Type() : product.getElementType(output);
   }
   Value beginSteps();
   Value addSteps(Value sum, Value added);
@@ -102,31 +114,81 @@ private:
   OpOperand *output;
   std::optional<Bytes> bytes;
   SmallVector<Value> sizes;
-  Value depth;
-  int64_t rows, columns, steps;
+  int64_t rows, columns;
+  /// Loops of the reduction: those around what is packed, the one of which
+  /// `rounds` rounds are packed, and those that are packed as a whole, which
+  /// are `wholeSteps` steps.
+  ArrayRef<unsigned> aroundLoops, wholeLoops;
+  unsigned cutLoop;
+  int64_t rounds, wholeSteps = 1;
   VectorType sumType, columnType;
   Value packed, partial;
 };
 } // namespace
 
-void VectorWriter::chooseSizes() {
-  int64_t most = op.getStaticLoopRanges()[product.rowLoop];
+/// The sums that the registers hold and that take the least time: two products
+/// or loads start in a cycle, and a sum is ready for the next product after
+/// about five.
+void VectorWriter::chooseSums(VectorRegisters registers) {
+  Type sum = getStepType();
+  const int64_t lanes =
+      std::max<int64_t>(registers.bits / sum.getIntOrFloatBitWidth(), 1);
+  // For an element of a row, and what its product takes: of integers several
+  // instructions, where a processor has none for it.
+  const int64_t spare = isa<FloatType>(sum) ? 2 : 6;
   // Of bytes fewer: an element of a row is converted for each tile's columns.
   const int64_t mostRows = bytes ? 4 : 8;
-  rows = ShapedType::isDynamic(most) ? mostRows
-                                     : std::clamp<int64_t>(most, 1, mostRows);
-  int64_t bits = product.getElementType(output).getIntOrFloatBitWidth();
-  // Two vectors of 512 bits, more where rows are too few to fill the pipeline.
-  columns = 1024 / bits * (rows <= 2 ? 4 : rows <= 4 ? 2 : 1);
+  const SmallVector<int64_t> known = op.getStaticLoopRanges();
+  const int64_t allRows = known[product.rowLoop];
   // No wider than there are columns, as of a convolution's gradient.
-  if (int64_t known = op.getStaticLoopRanges()[product.columnLoop];
-      !ShapedType::isDynamic(known))
-    columns = std::min<int64_t>(columns, llvm::PowerOf2Ceil(known));
+  int64_t widest = 8 * lanes;
+  if (int64_t all = known[product.columnLoop]; !ShapedType::isDynamic(all))
+    widest = std::min<int64_t>(widest, llvm::PowerOf2Ceil(all));
+  rows = 1;
+  columns = std::min(lanes, widest);
+  double least = HUGE_VAL;
+  for (int64_t down = mostRows; down >= 1; --down)
+    for (int64_t across = 1; across * lanes <= widest; across *= 2) {
+      if (down * across + across + spare > registers.count)
+        continue;
+      double turns = 1. / down;
+      if (!ShapedType::isDynamic(allRows))
+        turns = double(llvm::divideCeil(allRows, down)) /
+                std::max<int64_t>(allRows, 1);
+      double cycles = std::max({down * across / 2., (down + across) / 2., 5.});
+      double time = turns * cycles / across;
+      // Rather more rows, for which a vector of columns is loaded once.
+      if (time >= least)
+        continue;
+      least = time;
+      rows = down;
+      columns = across * lanes;
+    }
+}
+
+/// As many steps as columns of them stay in the nearest cache.
+void VectorWriter::chooseSteps() {
   int64_t stepBytes = getPackedType().getIntOrFloatBitWidth() / 8 * columns;
   // Sums of more steps lose digits.
-  steps = std::clamp<int64_t>((32 << 10) / stepBytes, 16, 256);
+  int64_t most = std::clamp<int64_t>((32 << 10) / stepBytes, 16, 256);
   if (bytes)
-    steps = std::min(steps, Bytes::mostSteps);
+    most = std::min(most, Bytes::mostSteps);
+  const SmallVector<int64_t> known = op.getStaticLoopRanges();
+  ArrayRef<unsigned> loops = product.reductionLoops;
+  size_t cut = loops.size() - 1;
+  for (; cut > 0; --cut) {
+    int64_t size = known[loops[cut]];
+    if (ShapedType::isDynamic(size) || size < 1 || size > most / wholeSteps)
+      break;
+    wholeSteps *= size;
+  }
+  aroundLoops = loops.take_front(cut);
+  cutLoop = loops[cut];
+  wholeLoops = loops.drop_front(cut + 1);
+  rounds = most / wholeSteps;
+  // Pieces of about the same length.
+  if (int64_t size = known[cutLoop]; !ShapedType::isDynamic(size) && size > 0)
+    rounds = llvm::divideCeil(size, llvm::divideCeil(size, rounds));
 }
 
 Value VectorWriter::toFloat(Value byte, bool isSigned) {
@@ -179,8 +241,39 @@ bool VectorWriter::isContiguous(OpOperand *operand) {
          type.isLastDimUnitStride();
 }
 
-/// Copies `count` steps of the columns from `column` on; behind the last one
-/// are zeros.
+SmallVector<Value> VectorWriter::loopSteps(
+    Value from, Value count, ValueRange sums,
+    function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+  OpBuilder::InsertionGuard guard(b);
+  SmallVector<scf::ForOp> loops;
+  SmallVector<Value> before(sums);
+  auto open = [&](Value to) {
+    auto loop = scf::ForOp::create(b, loc, index(0), to, index(1), before);
+    b.setInsertionPointToStart(loop.getBody());
+    before.assign(loop.getRegionIterArgs().begin(),
+                  loop.getRegionIterArgs().end());
+    loops.push_back(loop);
+    return loop.getInductionVar();
+  };
+  Value place = open(count);
+  indices[cutLoop] = add(from, place);
+  for (unsigned each : wholeLoops) {
+    Value counter = open(sizes[each]);
+    indices[each] = counter;
+    place = add(arith::MulIOp::create(b, loc, place, sizes[each]), counter);
+  }
+  SmallVector<Value> next = body(place, before);
+  for (scf::ForOp loop : llvm::reverse(loops)) {
+    b.setInsertionPointToEnd(loop.getBody());
+    if (!sums.empty())
+      scf::YieldOp::create(b, loc, next);
+    next = llvm::to_vector(ValueRange(loop.getResults()));
+  }
+  return next;
+}
+
+/// Copies the columns from `column` on of the steps; behind the last one are
+/// zeros.
 void VectorWriter::pack(Value from, Value count, Value column, Value full) {
   Type element = getPackedType();
   auto convert = [&](Value value) {
@@ -190,8 +283,7 @@ void VectorWriter::pack(Value from, Value count, Value column, Value full) {
   Value left =
       min(arith::SubIOp::create(b, loc, sizes[product.columnLoop], column),
           index(columns));
-  loop(count, 1, [&](Value step) {
-    setIndices(b, loc, add(from, step), product.reductionLoops, sizes, indices);
+  loopSteps(from, count, {}, [&](Value step, ValueRange) {
     auto byElement = [&] {
       loop(left, 1, [&](Value each) {
         indices[product.columnLoop] = add(column, each);
@@ -218,6 +310,7 @@ void VectorWriter::pack(Value from, Value count, Value column, Value full) {
     b.setInsertionPointToStart(rest.getBody());
     memref::StoreOp::create(b, loc, zero, packed,
                             ValueRange{step, rest.getInductionVar()});
+    return SmallVector<Value>();
   });
 }
 
@@ -300,13 +393,7 @@ void VectorWriter::writeRows(Value from, Value count, Value column,
                              Value full) {
   loop(sizes[product.rowLoop], rows, [&](Value row) {
     SmallVector<Value> begin(rows, beginSteps());
-    auto steps = scf::ForOp::create(b, loc, index(0), count, index(1), begin);
-    {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(steps.getBody());
-      Value step = steps.getInductionVar();
-      setIndices(b, loc, add(from, step), product.reductionLoops, sizes,
-                 indices);
+    auto addStep = [&](Value step, ValueRange before) {
       Value column = vector::LoadOp::create(
           b, loc, VectorType::get({columns}, getPackedType()), packed,
           ValueRange{step, index(0)});
@@ -319,12 +406,13 @@ void VectorWriter::writeRows(Value from, Value count, Value column,
         next.push_back(multiplyAndAdd(
             vector::BroadcastOp::create(
                 b, loc, VectorType::get({columns}, element.getType()), element),
-            column, steps.getRegionIterArgs()[i]));
+            column, before[i]));
       }
-      scf::YieldOp::create(b, loc, next);
-    }
+      return next;
+    };
+    SmallVector<Value> ofSteps = loopSteps(from, count, begin, addStep);
     SmallVector<Value> sums = loadSums(row, column, full);
-    for (auto [sum, added] : llvm::zip(sums, steps.getResults()))
+    for (auto [sum, added] : llvm::zip(sums, ofSteps))
       sum = addSteps(sum, added);
     storeSums(sums, row, column, full);
   });
@@ -343,28 +431,31 @@ void VectorWriter::write() {
       return memref::AllocaOp::create(b, loc, MemRefType::get(shape, element),
                                       b.getI64IntegerAttr(64));
     };
-    packed = allocate({steps, columns}, getPackedType());
+    packed = allocate({rounds * wholeSteps, columns}, getPackedType());
     partial = allocate({columns}, sumType.getElementType());
   }
-  depth = countRounds(b, loc, product.reductionLoops, sizes);
-  for (unsigned each : product.otherLoops) {
-    auto created = scf::ForOp::create(b, loc, index(0), sizes[each], index(1));
-    b.setInsertionPointToStart(created.getBody());
-    indices[each] = created.getInductionVar();
-  }
-  loop(depth, steps, [&](Value from) {
-    Value count = min(arith::SubIOp::create(b, loc, depth, from), index(steps));
+  // Rows of an image have the same columns: these are packed for all of them.
+  auto others = product.splitOtherLoops();
+  for (ArrayRef<unsigned> around : {ArrayRef(others.first), aroundLoops})
+    for (unsigned each : around)
+      indices[each] = open(sizes[each], 1);
+  loop(sizes[cutLoop], rounds, [&](Value from) {
+    Value count =
+        min(arith::SubIOp::create(b, loc, sizes[cutLoop], from), index(rounds));
     loop(sizes[product.columnLoop], columns, [&](Value column) {
       Value full = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle,
                                          add(column, index(columns)),
                                          sizes[product.columnLoop]);
       pack(from, count, column, full);
+      for (unsigned each : llvm::reverse(others.second))
+        indices[each] = open(sizes[each], 1);
       writeRows(from, count, column, full);
     });
   });
 }
 
-bool offload::contractByVectors(RewriterBase &rewriter, linalg::LinalgOp op) {
+bool offload::contractByVectors(RewriterBase &rewriter, linalg::LinalgOp op,
+                                VectorRegisters registers) {
   std::optional<Contraction> product = Contraction::match(op);
   if (!product || !op.hasPureBufferSemantics())
     return false;
@@ -380,7 +471,7 @@ bool offload::contractByVectors(RewriterBase &rewriter, linalg::LinalgOp op) {
       return false;
   }
   rewriter.setInsertionPoint(op);
-  VectorWriter(rewriter, *product).write();
+  VectorWriter(rewriter, *product, registers).write();
   rewriter.eraseOp(op);
   return true;
 }

@@ -98,6 +98,19 @@ std::optional<Contraction> Contraction::match(linalg::LinalgOp op) {
   return result;
 }
 
+std::pair<SmallVector<unsigned>, SmallVector<unsigned>>
+Contraction::splitOtherLoops() {
+  std::pair<SmallVector<unsigned>, SmallVector<unsigned>> split;
+  AffineMap ofRows = op.getMatchingIndexingMap(rows),
+            ofColumns = op.getMatchingIndexingMap(columns);
+  for (unsigned loop : otherLoops)
+    (ofRows.isFunctionOfDim(loop) && !ofColumns.isFunctionOfDim(loop)
+         ? split.second
+         : split.first)
+        .push_back(loop);
+  return split;
+}
+
 Type Contraction::getElementType(OpOperand *operand) {
   return getElementTypeOrSelf(operand->get().getType());
 }

@@ -9,6 +9,8 @@
 #ifndef GPUASYNC_LIB_OFFLOAD_CONTRACTION_H
 #define GPUASYNC_LIB_OFFLOAD_CONTRACTION_H
 
+#include "GPUAsync/VectorRegisters.h"
+
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
@@ -30,6 +32,9 @@ public:
   unsigned rowLoop, columnLoop;
   SmallVector<unsigned> reductionLoops, otherLoops;
 
+  /// The other loops: first those by which the columns differ, or none of the
+  /// operands does; then those of which each round has the same columns.
+  std::pair<SmallVector<unsigned>, SmallVector<unsigned>> splitOtherLoops();
   Type getElementType(OpOperand *operand);
   /// Where the element of an operand is.
   SmallVector<Value> getPlace(OpBuilder &builder, OpOperand *operand,
@@ -45,7 +50,8 @@ private:
 /// Replaces the op by loops of one thread, whose sums are vectors. False, with
 /// nothing done, if its elements are of types that vectors have no fast code
 /// for.
-bool contractByVectors(RewriterBase &rewriter, linalg::LinalgOp op);
+bool contractByVectors(RewriterBase &rewriter, linalg::LinalgOp op,
+                       VectorRegisters registers);
 
 /// Replaces the op by loops of the block's threads: each has the sums of a
 /// tile, and pieces of the operands go through workgroup memory. False, with

@@ -561,8 +561,9 @@ SmallVector<Value> offload::cloneBody(OpBuilder &builder, linalg::LinalgOp op,
   return results;
 }
 
-void offload::makeLoops(RewriterBase &rewriter, linalg::LinalgOp op) {
-  if (contractByVectors(rewriter, op))
+void offload::makeLoops(RewriterBase &rewriter, linalg::LinalgOp op,
+                        VectorRegisters registers) {
+  if (contractByVectors(rewriter, op, registers))
     return;
   rewriter.setInsertionPoint(op);
   LoopWriter(rewriter, op).writeOneThread();

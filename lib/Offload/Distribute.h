@@ -8,6 +8,8 @@
 #ifndef GPUASYNC_LIB_OFFLOAD_DISTRIBUTE_H
 #define GPUASYNC_LIB_OFFLOAD_DISTRIBUTE_H
 
+#include "GPUAsync/VectorRegisters.h"
+
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -15,8 +17,10 @@ namespace mlir::gpuasync::offload {
 
 /// Replaces the op by loops of one thread: its reduction loops are the
 /// innermost ones, with their results in registers, but where another loop goes
-/// through the operands' last dimensions.
-void makeLoops(RewriterBase &rewriter, linalg::LinalgOp op);
+/// through the operands' last dimensions. A product keeps as many sums as there
+/// are registers.
+void makeLoops(RewriterBase &rewriter, linalg::LinalgOp op,
+               VectorRegisters registers = {});
 
 /// Replaces the op by loops of thread number `thread` of so many: threads take
 /// turns at the results' elements, in the order of memory.

@@ -69,6 +69,7 @@ private:
   /// cut; nothing if they are not known.
   std::optional<int64_t> countKept(const llvm::BitVector &cut);
   SmallVector<unsigned> findRowsAndColumns();
+  SmallVector<unsigned> findMoreRows();
   bool isForTensorCores();
   bool isRow() {
     return hasReduction || tileable.count() < root.getNumParallelLoops();
@@ -208,6 +209,21 @@ SmallVector<unsigned> Group::findRowsAndColumns() {
   return found;
 }
 
+/// The root's loops that are rows of the contraction beside its rows, of the
+/// same columns: the nearest one first.
+SmallVector<unsigned> Group::findMoreRows() {
+  SmallVector<unsigned> found;
+  std::optional<Contraction> product =
+      contraction ? Contraction::match(contraction) : std::nullopt;
+  if (!product)
+    return found;
+  for (unsigned wanted : product->splitOtherLoops().second)
+    for (auto [loop, own] : llvm::enumerate(loopsOf[contraction]))
+      if (tileable.test(loop) && own == int(wanted))
+        found.push_back(loop);
+  return found;
+}
+
 /// Whether what goes along with the product has the same elements as its
 /// result, so that all of it is done in registers.
 bool Group::isForTensorCores() {
@@ -235,7 +251,7 @@ SmallVector<int64_t> Group::chooseTile() {
     return llvm::to_vector(given.asArrayRef());
   return schedule.chooseTile(
       root, tileable, isRow(), countKept(tileable).value_or(schedule.kept),
-      contraction, findRowsAndColumns(), isForTensorCores());
+      contraction, findRowsAndColumns(), findMoreRows(), isForTensorCores());
 }
 
 //===----------------------------------------------------------------------===//

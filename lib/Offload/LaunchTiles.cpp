@@ -301,7 +301,7 @@ LogicalResult LaunchTiles::writeBlock(gpu::LaunchOp launch, Value iterations,
   for (Operation *op : writers) {
     if (!isShared || isOfOneThread(op, ofThreads)) {
       if (auto structured = dyn_cast<linalg::LinalgOp>(op))
-        makeLoops(rewriter, structured);
+        makeLoops(rewriter, structured, {vectorRegisters, vectorBits});
       continue;
     }
     rewriter.setInsertionPointAfter(op);

@@ -137,6 +137,8 @@ void gpuasync::buildGPUAsyncOffloadPipeline(OpPassManager &pm,
   pass.place = options.place;
   pass.blas = options.blas;
   pass.check = options.check;
+  pass.vectorRegisters = options.registers.count;
+  pass.vectorBits = options.registers.bits;
   pm.addPass(createGPUAsyncOffload(pass));
 }
 
@@ -361,6 +363,8 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
   LogicalResult launched = runOnEach([&](OpPassManager &pm) {
     GPUAsyncLaunchTilesOptions launch;
     launch.device = device;
+    launch.vectorRegisters = vectorRegisters;
+    launch.vectorBits = vectorBits;
     pm.addPass(createGPUAsyncLaunchTiles(launch));
     // One thread has no races that the threads of before had.
     if (device == OffloadDevice::CPU && !check) {

@@ -21,6 +21,9 @@ using namespace mlir;
 using namespace mlir::gpuasync;
 using namespace mlir::gpuasync::offload;
 
+/// Products that are worth a block of their own.
+static constexpr double productWork = 1 << 20;
+
 Schedule Schedule::get(OffloadDevice device) {
   // On a CPU a tile stays in the cache, and on stacks of a megabyte, as threads
   // of callers have. A GPU's products and reductions have the rest.
@@ -28,11 +31,12 @@ Schedule Schedule::get(OffloadDevice device) {
     return {/*threads=*/1,
             /*elements=*/16384,
             /*rowElements=*/16384,
-            /*contraction=*/64,
+            /*contraction=*/128,
             /*memory=*/cpuKernelMemory,
             /*kept=*/cpuKernelMemory.privateBytes / 8,
             /*scratch=*/cpuKernelMemory.privateBytes / 16,
             /*blocks=*/1,
+            /*productBlocks=*/8,
             /*partElements=*/65536,
             /*partResults=*/64,
             /*parts=*/64};
@@ -44,6 +48,7 @@ Schedule Schedule::get(OffloadDevice device) {
           /*kept=*/nvptxKernelMemory.workgroupBytes - (20 << 10),
           /*scratch=*/nvptxKernelMemory.workgroupBytes - (20 << 10),
           /*blocks=*/128,
+          /*productBlocks=*/128,
           /*partElements=*/16384,
           /*partResults=*/64,
           /*parts=*/1024,
@@ -143,10 +148,65 @@ void Schedule::fit(const llvm::BitVector &tileable, int64_t bytes,
   }
 }
 
+/// A thread packs columns for the rows of its block: the more rows, the less
+/// that costs. Columns it takes from the nearest cache, a few vectors at a
+/// time.
+void Schedule::chooseOneThreads(ArrayRef<int64_t> sizes, ArrayRef<unsigned> cut,
+                                ArrayRef<unsigned> moreRows, double others,
+                                double steps,
+                                MutableArrayRef<int64_t> tile) const {
+  if (cut.empty())
+    return;
+  auto isKnown = [&](unsigned loop) {
+    return !ShapedType::isDynamic(sizes[loop]);
+  };
+  auto count = [&](unsigned loop) {
+    return isKnown(loop) ? llvm::divideCeil(sizes[loop], tile[loop])
+                         : int64_t(1);
+  };
+  const unsigned columns = cut.back();
+  tile[columns] = contraction / 2;
+  if (isKnown(columns))
+    tile[columns] = std::min(tile[columns], sizes[columns]);
+  // Tiles of about the same length, of whole rows of registers.
+  auto share = [&](unsigned loop, int64_t most) {
+    if (!isKnown(loop))
+      return most;
+    int64_t even =
+        llvm::divideCeil(sizes[loop], llvm::divideCeil(sizes[loop], most));
+    return std::min<int64_t>(
+        {int64_t(llvm::alignTo(even, 8)), sizes[loop], most});
+  };
+  SmallVector<unsigned> rows;
+  if (cut.size() == 2)
+    rows.push_back(cut.front());
+  llvm::append_range(rows, moreRows);
+  for (unsigned loop : moreRows)
+    others /= isKnown(loop) ? sizes[loop] : 1;
+  // Fewer rows where there would be too few blocks, and each has long work.
+  for (int64_t most = contraction;; most /= 2) {
+    int64_t left = most;
+    double blocks = others * count(columns);
+    double products = steps * tile[columns];
+    for (unsigned loop : rows) {
+      tile[loop] = isKnown(loop) || loop == rows.front()
+                       ? std::max<int64_t>(share(loop, left), 1)
+                       : 1;
+      left /= tile[loop];
+      blocks *= count(loop);
+      products *= tile[loop];
+    }
+    if (blocks >= productBlocks || products < productWork || most <= 16)
+      return;
+  }
+}
+
 /// Rows and columns are cut into tiles, the others into single rounds.
 void Schedule::chooseContraction(ArrayRef<int64_t> sizes,
                                  const llvm::BitVector &tileable,
-                                 ArrayRef<unsigned> cut, int64_t bytes,
+                                 ArrayRef<unsigned> cut,
+                                 ArrayRef<unsigned> moreRows, double steps,
+                                 int64_t bytes,
                                  MutableArrayRef<int64_t> tile) const {
   double others = 1;
   for (unsigned loop : tileable.set_bits())
@@ -163,7 +223,7 @@ void Schedule::chooseContraction(ArrayRef<int64_t> sizes,
     // Few columns, since their operand is read once: on a GPU a sector each.
     for (unsigned loop : cut)
       tile[loop] = !isLong(loop, 1)                ? 1
-                   : threads == 1                  ? 4 * contraction
+                   : threads == 1                  ? 2 * contraction
                    : isLong(loop, 32 * blocks - 1) ? 32
                                                    : 8;
     return;
@@ -178,8 +238,10 @@ void Schedule::chooseContraction(ArrayRef<int64_t> sizes,
   auto fits = [&](int64_t down, int64_t across) {
     return down * across * bytes <= 16 << 10;
   };
-  if (threads == 1 || cut.empty())
-    return set({contraction, contraction});
+  if (threads == 1)
+    return chooseOneThreads(sizes, cut, moreRows, others, steps, tile);
+  if (cut.empty())
+    return;
   if (!isKnown) {
     int64_t size = contraction / 2;
     while (size > 16 && !fits(size, size))
@@ -273,7 +335,8 @@ static bool goesAlong(linalg::LinalgOp op, unsigned loop,
 SmallVector<int64_t>
 Schedule::chooseTile(linalg::LinalgOp op, const llvm::BitVector &tileable,
                      bool isRow, int64_t rowBytes, linalg::LinalgOp product,
-                     ArrayRef<unsigned> cut, bool isForTensorCores) const {
+                     ArrayRef<unsigned> cut, ArrayRef<unsigned> moreRows,
+                     bool isForTensorCores) const {
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   SmallVector<int64_t> tile(sizes.size(), 0);
   if (product && isForTensorCores) {
@@ -288,7 +351,13 @@ Schedule::chooseTile(linalg::LinalgOp op, const llvm::BitVector &tileable,
     return tile;
   }
   if (product) {
-    chooseContraction(sizes, tileable, cut, rowBytes, tile);
+    double steps = 1;
+    for (auto [kind, size] : llvm::zip(product.getIteratorTypesArray(),
+                                       product.getStaticLoopRanges()))
+      if (kind == utils::IteratorType::reduction &&
+          !ShapedType::isDynamic(size))
+        steps *= size;
+    chooseContraction(sizes, tileable, cut, moreRows, steps, rowBytes, tile);
     fit(tileable, rowBytes, tile);
     return tile;
   }

@@ -29,8 +29,8 @@ struct Schedule {
   /// it, beside what contractions and reductions need. For each result it keeps
   /// less, so that a tile may have several.
   int64_t kept, scratch;
-  /// Blocks that it takes to have the device busy.
-  int64_t blocks;
+  /// Blocks that it takes to have the device busy, and those of a product.
+  int64_t blocks, productBlocks;
   /// Elements that are worth a block of their own where a reduction is split,
   /// and its most results and parts.
   int64_t partElements, partResults, parts;
@@ -44,12 +44,14 @@ struct Schedule {
   /// those of `tileable` are. `isRow`: for each tile the block needs all of the
   /// loops that are not. For each result the block keeps `rowBytes`, and for a
   /// tile at most `kept`. `contraction`: of the group, null if it has none; its
-  /// rows and columns are the loops `cut`, and tensor cores, which keep
+  /// rows and columns are the loops `cut`; in each round of `moreRows`, the
+  /// nearest first, are rows of the same columns. Tensor cores, which keep
   /// nothing, compute it or threads.
   SmallVector<int64_t>
   chooseTile(linalg::LinalgOp op, const llvm::BitVector &tileable, bool isRow,
              int64_t rowBytes, linalg::LinalgOp contraction,
-             ArrayRef<unsigned> cut, bool isForTensorCores) const;
+             ArrayRef<unsigned> cut, ArrayRef<unsigned> moreRows,
+             bool isForTensorCores) const;
 
   /// The same of a reduction that is to be taken in parts, whose reduction
   /// loops alone are cut. Empty: its results are enough for the device, or too
@@ -67,8 +69,12 @@ private:
            MutableArrayRef<int64_t> tile) const;
   void chooseContraction(ArrayRef<int64_t> sizes,
                          const llvm::BitVector &tileable,
-                         ArrayRef<unsigned> cut, int64_t bytes,
+                         ArrayRef<unsigned> cut, ArrayRef<unsigned> moreRows,
+                         double steps, int64_t bytes,
                          MutableArrayRef<int64_t> tile) const;
+  void chooseOneThreads(ArrayRef<int64_t> sizes, ArrayRef<unsigned> cut,
+                        ArrayRef<unsigned> moreRows, double others,
+                        double steps, MutableArrayRef<int64_t> tile) const;
   std::pair<int64_t, int64_t>
   chooseForTensorCores(int64_t rows, int64_t columns, double others) const;
 };

@@ -69,6 +69,7 @@ void gpuasync::buildTokenFormPipeline(OpPassManager &pm,
   offload.place = options.place;
   offload.blas = options.blas;
   offload.check = options.check;
+  offload.registers = {options.vectorRegisters, options.vectorBits};
   buildGPUAsyncOffloadPipeline(pm, offload);
   // Structured ops become loops on the host and inside kernels alike. None of
   // these passes folds or canonicalises: the file may be in the linear form.

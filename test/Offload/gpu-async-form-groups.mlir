@@ -25,7 +25,7 @@ func.func @softmax(%a: tensor<500x100xf32>) -> tensor<500x100xf32> {
 
 // A product and what is elementwise behind it are tiles of the result.
 // CHECK-LABEL: func.func @product
-// CPU: scf.forall (%{{.*}}, %{{.*}}) = (0, 0) to (200, 100) step (64, 64)
+// CPU: scf.forall (%{{.*}}, %{{.*}}) = (0, 0) to (200, 100) step (104, 64)
 // GPU: scf.forall (%{{.*}}, %{{.*}}) = (0, 0) to (200, 100) step (16, 16)
 // CHECK: linalg.fill
 // CHECK: "reduction"

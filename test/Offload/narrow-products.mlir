@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: gpu-opt %s -gpu-async-offload=device=cpu | FileCheck %s
+// RUN: gpu-opt %s "-gpu-async-offload=device=cpu vector-registers=32 vector-bits=512" | FileCheck %s
 //
 // Vectors of columns are no wider than there are columns.
 
 // CHECK-LABEL: func.func @narrow
-// CHECK: memref.alloca() {{.*}} : memref<256x4xf32>
+// CHECK: memref.alloca() {{.*}} : memref<250x4xf32>
 // CHECK: vector.broadcast %{{.*}} : f32 to vector<4xf32>
 func.func @narrow(%a: tensor<40x500xf32>, %b: tensor<500x3xf32>, %z: tensor<40x3xf32>) -> tensor<40x3xf32> {
   %r = linalg.matmul ins(%a, %b : tensor<40x500xf32>, tensor<500x3xf32>) outs(%z : tensor<40x3xf32>) -> tensor<40x3xf32>
@@ -27,7 +27,7 @@ func.func @column(%a: tensor<40x500xf32>, %b: tensor<500x1xf32>, %z: tensor<40x1
 // Bytes are multiplied as floats, whose sums of up to 258 steps are exact, and
 // added up as integers.
 // CHECK-LABEL: func.func @bytes
-// CHECK: memref.alloca() {{.*}} : memref<128x64xf32>
+// CHECK: memref.alloca() {{.*}} : memref<125x64xf32>
 // CHECK: arith.sitofp %{{.*}} : vector<64xi8> to vector<64xf32>
 // CHECK: arith.sitofp %{{.*}} : i8 to f32
 // CHECK: %[[ALL:.*]] = vector.broadcast %{{.*}} : f32 to vector<64xf32>

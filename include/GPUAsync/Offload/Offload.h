@@ -10,6 +10,7 @@
 #define GPUASYNC_OFFLOAD_OFFLOAD_H
 
 #include "GPUAsync/Offload/Passes.h"
+#include "GPUAsync/VectorRegisters.h"
 #include "mlir/Pass/PassManager.h"
 
 namespace mlir::gpuasync {
@@ -20,6 +21,8 @@ struct OffloadOptions {
   PlaceMode place = PlaceMode::Copy;
   BlasMode blas = BlasMode::Off;
   bool check = false;
+  /// Of the cpu device.
+  VectorRegisters registers;
 };
 
 /// Adds `gpu-async-offload`, for a builtin.module. docs/Offload.md describes

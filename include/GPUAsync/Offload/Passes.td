@@ -48,6 +48,10 @@ def GPUAsyncOffload : Pass<"gpu-async-offload", "::mlir::ModuleOp"> {
            "Who computes matrix products that are fused with nothing">,
     Option<"check", "check", "bool", "false",
            "What runs as threads stays threads, of which a checker finds races">,
+    Option<"vectorRegisters", "vector-registers", "int64_t", "16",
+           "Vector registers of the cpu device's processor">,
+    Option<"vectorBits", "vector-bits", "int64_t", "128",
+           "Bits of each">,
   ];
 }
 
@@ -275,6 +279,10 @@ def GPUAsyncLaunchTiles
     Option<"device", "device", "::mlir::gpuasync::OffloadDevice",
            "::mlir::gpuasync::OffloadDevice::CPU",
            "For which device work is cut into blocks">,
+    Option<"vectorRegisters", "vector-registers", "int64_t", "16",
+           "Vector registers of the cpu device's processor">,
+    Option<"vectorBits", "vector-bits", "int64_t", "128",
+           "Bits of each">,
   ];
 }
 

@@ -10,6 +10,7 @@
 #define GPUASYNC_PIPELINES_PIPELINES_H
 
 #include "GPUAsync/Options.h"
+#include "GPUAsync/VectorRegisters.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
 
@@ -41,6 +42,14 @@ struct GPUAsyncPipelineOptions
       llvm::cl::desc("What runs as threads stays threads, of which a checker "
                      "finds races"),
       llvm::cl::init(false)};
+  PassOptions::Option<int64_t> vectorRegisters{
+      *this, "vector-registers",
+      llvm::cl::desc("Vector registers of the cpu device's processor, which "
+                     "hold the sums of matrix products"),
+      llvm::cl::init(VectorRegisters().count)};
+  PassOptions::Option<int64_t> vectorBits{
+      *this, "vector-bits", llvm::cl::desc("Bits of each"),
+      llvm::cl::init(VectorRegisters().bits)};
   PassOptions::Option<int> maxStreams{
       *this, "max-streams",
       llvm::cl::desc("Most streams that a function uses at a time; 0: no "

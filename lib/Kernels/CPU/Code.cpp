@@ -12,6 +12,7 @@
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
@@ -196,6 +197,27 @@ static void splitLongBlocks(llvm::Module &module) {
         block.splitBasicBlock(at);
     }
   }
+}
+
+VectorRegisters
+gpuasync::getVectorRegisters(const llvm::TargetMachine &machine) {
+  // LLVM asks a function, whose attributes may say otherwise than the machine.
+  llvm::LLVMContext context;
+  llvm::Module module("", context);
+  module.setDataLayout(machine.createDataLayout());
+  llvm::Function *function = llvm::Function::Create(
+      llvm::FunctionType::get(llvm::Type::getVoidTy(context), false),
+      llvm::Function::ExternalLinkage, "", module);
+  llvm::TargetTransformInfo target = machine.getTargetTransformInfo(*function);
+  const unsigned vectors = target.getRegisterClassForType(/*Vector=*/true);
+  VectorRegisters found;
+  found.count = target.getNumberOfRegisters(vectors);
+  found.bits =
+      target
+          .getRegisterBitWidth(llvm::TargetTransformInfo::RGK_FixedWidthVector)
+          .getFixedValue();
+  // A machine without vectors computes them in pieces.
+  return found.count && found.bits ? found : VectorRegisters();
 }
 
 //===----------------------------------------------------------------------===//

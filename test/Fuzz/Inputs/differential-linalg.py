@@ -27,8 +27,12 @@ import linalgprograms as L
 import linalgspecial
 from fuzzrun import Failure
 
-# Of six batches: kernels as for the cpu device, the same checked, as for a GPU.
-HOW = ["cpu", "gpu", "check", "cpu", "gpu", "cpu"]
+# Of six batches: kernels as for the cpu device, the same checked, as for a GPU, as for a
+# processor with other vector registers.
+HOW = ["cpu", "gpu", "check", "sse2", "gpu", "avx2"]
+# Of gpu-async-offload, for those that are not offloaded by gpu-runner.
+OFFLOAD = {"gpu": "device=gpu", "sse2": "device=cpu vector-registers=16 vector-bits=128",
+           "avx2": "device=cpu vector-registers=16 vector-bits=256"}
 NUMPY = {"f16": np.float16, "f32": np.float32, "f64": np.float64, "i1": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64,
          "complex<f32>": np.complex64, "complex<f64>": np.complex128}
 
@@ -127,7 +131,7 @@ class Runner:
 
     def words(self, how):
         """Of gpu-runner."""
-        return ["--device=%s" % self.options.device, "--offload=%s" % ("off" if how == "gpu" else "error"), "--timeout=%d" % self.options.timeout, "--leak-check=error"] + ["--check"] * (how == "check")
+        return ["--device=%s" % self.options.device, "--offload=%s" % ("off" if how in OFFLOAD else "error"), "--timeout=%d" % self.options.timeout, "--leak-check=error"] + ["--check"] * (how == "check")
 
     def run(self, programs, how):
         """Raises a Failure; `which` are the programs that are wrong."""
@@ -136,7 +140,7 @@ class Runner:
         outputs = self.outputs(programs)
         with tempfile.TemporaryDirectory() as folder:
             # A result of open sizes is its caller's to free, who is not there in a file that is lowered already.
-            isLeft = how == "gpu" and any(p.form == "tensor" and any(v.dyn) for p in programs for v in p.results)
+            isLeft = how in OFFLOAD and any(p.form == "tensor" and any(v.dyn) for p in programs for v in p.results)
             ofLowered = {**os.environ, "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"} if isLeft else None
 
             def call(command, environment=None):
@@ -152,9 +156,9 @@ class Runner:
             with open(os.path.join(folder, file), "w") as f:
                 f.write(moduleText(programs))
             np.savez(os.path.join(folder, "in.npz"), **arrays)
-            if how == "gpu":
-                call([os.path.abspath(self.opt), file, "--gpu-async-offload=device=gpu mode=error", "-o", "gpu.mlir"])
-                file = "gpu.mlir"
+            if how in OFFLOAD:
+                call([os.path.abspath(self.opt), file, "--gpu-async-offload=%s mode=error" % OFFLOAD[how], "-o", "offloaded.mlir"])
+                file = "offloaded.mlir"
             call([os.path.abspath(self.options.gpu_runner), *self.words(how), file, *words] + ["--output=%s=@%s.npy" % (n, f) for n, f, _, _ in outputs], ofLowered)
             bad, text = [], ""
             for _, name, p, i in outputs:
@@ -185,8 +189,8 @@ class Runner:
             words.append("--expect=%s=@expected.npz:%s" % (name, file))
             tolerance = max(bound, tolerance)
         words = [*self.words(how), "--tolerance=%.1e" % tolerance] + words
-        if how == "gpu":
-            return "cd %s && gpu-opt f.mlir --gpu-async-offload='device=gpu mode=error' | gpu-runner - %s" % (folder, " ".join(words))
+        if how in OFFLOAD:
+            return "cd %s && gpu-opt f.mlir --gpu-async-offload='%s mode=error' | gpu-runner - %s" % (folder, OFFLOAD[how], " ".join(words))
         return "cd %s && gpu-runner f.mlir %s" % (folder, " ".join(words))
 
 
@@ -316,7 +320,7 @@ def main():
     fuzzrun.addOptions(parser, L.FEATURES, batch=4, size=8, of="programs")
     parser.add_argument("--seed", type=int, default=1, help="of the first program")
     parser.add_argument("--programs", type=int, default=100)
-    parser.add_argument("--how", choices=sorted(set(HOW)), help="kernels for the cpu device, these under --check, or the GPU's schedule (all three, in turn)")
+    parser.add_argument("--how", choices=sorted(set(HOW)), help="kernels for the cpu device, these under --check or for other vector registers, or the GPU's schedule (all, in turn)")
     options = parser.parse_args()
     if options.device != "cpu":
         if options.how:

@@ -9,6 +9,8 @@
 #ifndef GPUASYNC_KERNELS_CPU_CODE_H
 #define GPUASYNC_KERNELS_CPU_CODE_H
 
+#include "GPUAsync/VectorRegisters.h"
+
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
@@ -39,6 +41,10 @@ bool isEarlyVectorFunction(StringRef name);
 /// x86-64 and for the functions that `has` says are there.
 void optimizeCpuCode(llvm::Module &module, llvm::TargetMachine &machine,
                      unsigned level, HasVectorFunction has);
+
+/// Those that LLVM computes with on the machine. Bits that it would rather not
+/// use, since they slow some processors down, do not count.
+VectorRegisters getVectorRegisters(const llvm::TargetMachine &machine);
 
 } // namespace mlir::gpuasync
 
