@@ -201,6 +201,11 @@ static void splitLongBlocks(llvm::Module &module) {
 
 VectorRegisters
 gpuasync::getVectorRegisters(const llvm::TargetMachine &machine) {
+  // LLVM's own vectors have 256 bits on some of these. The wider ones slow
+  // their clock down, which pays in loops that only multiply.
+  if (machine.getTargetTriple().isX86() &&
+      machine.getMCSubtargetInfo()->checkFeatures("+avx512f"))
+    return {32, 512};
   // LLVM asks a function, whose attributes may say otherwise than the machine.
   llvm::LLVMContext context;
   llvm::Module module("", context);

@@ -42,8 +42,7 @@ bool isEarlyVectorFunction(StringRef name);
 void optimizeCpuCode(llvm::Module &module, llvm::TargetMachine &machine,
                      unsigned level, HasVectorFunction has);
 
-/// Those that LLVM computes with on the machine. Bits that it would rather not
-/// use, since they slow some processors down, do not count.
+/// The widest that the machine has.
 VectorRegisters getVectorRegisters(const llvm::TargetMachine &machine);
 
 } // namespace mlir::gpuasync
