@@ -80,6 +80,9 @@ void gpuasync::buildTokenFormPipeline(OpPassManager &pm,
   // Kernels take as few arguments as possible: constants and sizes move in.
   pm.addPass(createGpuLaunchSinkIndexComputationsPass());
   pm.addPass(createGpuKernelOutliningPass());
+  // A checker's reports name the places of each.
+  if (!options.check)
+    pm.addPass(createGPUAsyncMergeKernels());
 
   ConvertGPUToGPUAsyncOptions import;
   import.importMode = options.importMode;

@@ -176,6 +176,31 @@ def GPUAsyncInferDependencies
   ];
 }
 
+def GPUAsyncMergeKernels : Pass<"gpu-async-merge-kernels", "::mlir::ModuleOp"> {
+  let summary = "Make one kernel of those that are equal";
+  let description = [{
+    Kernels that upstream's `gpu-kernel-outlining` makes of one function, and
+    that are the same but for their names and locations, become the first of
+    them. What follows compiles it once. Layers of a network are such kernels.
+
+    Kernels that the program names itself stay. So do kernels that assert
+    something at different places, since the message names the place. The line
+    tables of a kernel are those of the first.
+
+    ```mlir
+    // before
+    gpu.module @f_kernel { gpu.func @f_kernel(%x: memref<8xf32>) kernel { ... } }
+    gpu.module @f_kernel_0 { gpu.func @f_kernel(%x: memref<8xf32>) kernel { ... } }
+    gpu.launch_func @f_kernel::@f_kernel blocks in ... args(%a : memref<8xf32>)
+    gpu.launch_func @f_kernel_0::@f_kernel blocks in ... args(%b : memref<8xf32>)
+    // after
+    gpu.module @f_kernel { gpu.func @f_kernel(%x: memref<8xf32>) kernel { ... } }
+    gpu.launch_func @f_kernel::@f_kernel blocks in ... args(%a : memref<8xf32>)
+    gpu.launch_func @f_kernel::@f_kernel blocks in ... args(%b : memref<8xf32>)
+    ```
+  }];
+}
+
 def GPUAsyncLinkModules : Pass<"gpu-async-link-modules", "::mlir::ModuleOp"> {
   let summary = "Make one gpu.module of those that have the same attributes";
   let description = [{
