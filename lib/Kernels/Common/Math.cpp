@@ -294,6 +294,11 @@ LogicalResult gpuasync::expandMath(Operation *root, StringRef missing) {
   });
   // First, so that the error names what the program says.
   for (Operation *op : ops)
+    if (auto type = dyn_cast<TensorType>(op->getOperand(0).getType());
+        type && !type.hasStaticShape())
+      return op->emitOpError("on ")
+             << type << " needs constants of an open size, which are none";
+  for (Operation *op : ops)
     if (getElementTypeOrSelf(op->getOperand(0).getType()).isF64())
       return op->emitOpError("on ")
              << op->getOperand(0).getType() << " needs " << missing;
