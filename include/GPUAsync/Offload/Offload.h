@@ -21,7 +21,7 @@ struct OffloadOptions {
   PlaceMode place = PlaceMode::Copy;
   BlasMode blas = BlasMode::Off;
   bool check = false;
-  /// Of the cpu device.
+  /// The cpu device has these.
   VectorRegisters registers;
 };
 

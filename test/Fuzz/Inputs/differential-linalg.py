@@ -27,10 +27,10 @@ import linalgprograms as L
 import linalgspecial
 from fuzzrun import Failure
 
-# Of six batches: kernels as for the cpu device, the same checked, as for a GPU, as for a
+# How six batches run in turn: kernels as for the cpu device, the same checked, as for a GPU, as for a
 # processor with other vector registers.
 HOW = ["cpu", "gpu", "check", "sse2", "gpu", "avx2"]
-# Of gpu-async-offload, for those that are not offloaded by gpu-runner.
+# Options of gpu-async-offload, for those that are not offloaded by gpu-runner.
 OFFLOAD = {"gpu": "device=gpu", "sse2": "device=cpu vector-registers=16 vector-bits=128",
            "avx2": "device=cpu vector-registers=16 vector-bits=256"}
 NUMPY = {"f16": np.float16, "f32": np.float32, "f64": np.float64, "i1": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64,

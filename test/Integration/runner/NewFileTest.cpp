@@ -349,7 +349,7 @@ TEST_F(NewFiles, NamesOfOneFile) {
   EXPECT_FALSE(isSameNewFile(path("loop"), path("loop")));
   EXPECT_FALSE(isSameNewFile("", ""));
   EXPECT_FALSE(isSameNewFile("/dev/null", "/dev/null"));
-  // What is open is written, and another file would take its place.
+  // An open file is written, and another file would take its place.
   int open = ::open(path("a").c_str(), O_WRONLY | O_CLOEXEC);
   ASSERT_GE(open, 0);
   const std::string opened = "/dev/fd/" + std::to_string(open);
