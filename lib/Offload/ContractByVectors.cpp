@@ -148,7 +148,8 @@ void VectorWriter::chooseSums(VectorRegisters registers) {
   columns = std::min(lanes, widest);
   double least = HUGE_VAL;
   for (int64_t down = mostRows; down >= 1; --down)
-    for (int64_t across = 1; across * lanes <= widest; across *= 2) {
+    for (int64_t across = 1; across == 1 || across * lanes <= widest;
+         across *= 2) {
       if (down * across + across + spare > registers.count)
         continue;
       double turns = 1. / down;
@@ -162,7 +163,7 @@ void VectorWriter::chooseSums(VectorRegisters registers) {
         continue;
       least = time;
       rows = down;
-      columns = across * lanes;
+      columns = std::min(across * lanes, widest);
     }
 }
 

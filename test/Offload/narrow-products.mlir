@@ -5,6 +5,8 @@
 
 // CHECK-LABEL: func.func @narrow
 // CHECK: memref.alloca() {{.*}} : memref<250x4xf32>
+// As many rows at a time as of a wide product.
+// CHECK: scf.for {{.*}} to %c40{{.*}} step %c8
 // CHECK: vector.broadcast %{{.*}} : f32 to vector<4xf32>
 func.func @narrow(%a: tensor<40x500xf32>, %b: tensor<500x3xf32>, %z: tensor<40x3xf32>) -> tensor<40x3xf32> {
   %r = linalg.matmul ins(%a, %b : tensor<40x500xf32>, tensor<500x3xf32>) outs(%z : tensor<40x3xf32>) -> tensor<40x3xf32>
