@@ -10,6 +10,7 @@
 #include "BodyEffects.h"
 #include "Combiner.h"
 #include "Contraction.h"
+#include "Schedule.h"
 #include "Sums.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -18,6 +19,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
+#include "llvm/Support/CheckedArithmetic.h"
 
 using namespace mlir;
 using namespace mlir::gpuasync;
@@ -73,6 +75,14 @@ private:
   /// Writes the rest of such a nest. `rows`: for each output the memory of a
   /// piece's sums; null: the output itself.
   void reduceRows(ArrayRef<offload::SumLoop> nest, ArrayRef<Value> rows);
+  /// Writes the last loop of such a nest. It takes several rounds at a time,
+  /// each in its order.
+  void reduceLast(const offload::SumLoop &piece, ArrayRef<Value> rows);
+  /// Adds so many rounds of `loop`, from `first` on, to the sums in memory.
+  void addRounds(unsigned loop, Value first, int64_t count,
+                 ArrayRef<Value> rows);
+  int64_t countRoundsTogether(const offload::SumLoop &piece);
+  std::optional<int64_t> getStride(OpOperand *input, unsigned loop);
   /// Allocates such memory, and begins the sums in it.
   SmallVector<Value> makeRows();
   /// Opens the innermost loop, through the columns whose sums are in memory.
@@ -80,6 +90,8 @@ private:
   /// The element of an output, or of its row in memory.
   Value loadRow(Value row, OpOperand &output);
   void storeRow(Value value, Value row, OpOperand &output);
+  /// The first round of a loop of a nest, and the one behind its last.
+  std::pair<Value, Value> getBounds(const offload::SumLoop &piece);
   /// Opens a loop of a nest. The builder is in it then.
   scf::ForOp openPiece(const offload::SumLoop &piece, ValueRange carried);
   unsigned findInnermost();
@@ -104,8 +116,11 @@ private:
 /// vectors, of 8 or more at a time; in memory each piece has a row of its own.
 static constexpr int64_t mostOfVectors = 1024, mostOfThread = 64,
                          mostInMemory = 64;
-/// Columns whose sums are in memory at a time.
-static constexpr int64_t mostColumns = 256;
+/// Columns whose sums are in memory at a time: some pages of each row are read
+/// at once.
+static constexpr int64_t mostColumns = 2048;
+/// Rows that are added to such sums at a time.
+static constexpr int64_t mostRounds = 8;
 
 void LoopWriter::open(ArrayRef<unsigned> loops) {
   for (unsigned loop : loops) {
@@ -199,8 +214,7 @@ static void allowAnyOrder(Value after, Value before) {
                                         arith::FastMathFlags::reassoc));
 }
 
-scf::ForOp LoopWriter::openPiece(const offload::SumLoop &piece,
-                                 ValueRange carried) {
+std::pair<Value, Value> LoopWriter::getBounds(const offload::SumLoop &piece) {
   Value from = indices[piece.loop] ? indices[piece.loop] : zero;
   Value to = sizes[piece.loop];
   if (piece.rounds) {
@@ -211,6 +225,12 @@ scf::ForOp LoopWriter::openPiece(const offload::SumLoop &piece,
              ? end
              : arith::MinSIOp::create(rewriter, loc, end, to);
   }
+  return {from, to};
+}
+
+scf::ForOp LoopWriter::openPiece(const offload::SumLoop &piece,
+                                 ValueRange carried) {
+  auto [from, to] = getBounds(piece);
   Value step = arith::ConstantIndexOp::create(rewriter, loc, piece.step);
   auto loop = scf::ForOp::create(rewriter, loc, from, to, step, carried);
   indices[piece.loop] = loop.getInductionVar();
@@ -357,32 +377,131 @@ SmallVector<Value> LoopWriter::makeRows() {
   return rows;
 }
 
+/// How many bytes of an input are from one round of a loop to the next, if that
+/// is known.
+std::optional<int64_t> LoopWriter::getStride(OpOperand *input, unsigned loop) {
+  auto type = dyn_cast<MemRefType>(input->get().getType());
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (!type || failed(type.getStridesAndOffset(strides, offset)))
+    return std::nullopt;
+  std::optional<int64_t> bytes =
+      offload::getElementBytes(type.getElementType());
+  AffineMap map = op.getMatchingIndexingMap(input);
+  for (auto [place, stride] : llvm::zip(map.getResults(), strides))
+    if (place == rewriter.getAffineDimExpr(loop) && bytes &&
+        !ShapedType::isDynamic(stride) && stride > 0)
+      return llvm::checkedMul(stride, *bytes);
+  return std::nullopt;
+}
+
+/// A column's sum is loaded and stored once for all of them, and as many rows
+/// of memory are read side by side: fewer where these lie whole pages apart and
+/// share few places in the cache. Rows with little between them are read
+/// fastest one behind the other.
+int64_t LoopWriter::countRoundsTogether(const offload::SumLoop &piece) {
+  std::optional<int64_t> columns = offload::findMostRounds(op, column);
+  if (!columns || !offload::isPureBody(op))
+    return 1;
+  // Minima and maxima of floats are several instructions, which wait for each
+  // other.
+  for (auto [result, output] : llvm::enumerate(op.getDpsInitsMutable()))
+    if (!isReduced(output) || !isa_and_nonnull<arith::AddFOp, arith::AddIOp>(
+                                  offload::findSum(op, result)))
+      return 1;
+  constexpr int64_t page = 4096;
+  int64_t most = mostRounds;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    if (!op.getMatchingIndexingMap(input).isFunctionOfDim(column))
+      continue;
+    std::optional<int64_t> stride = getStride(input, piece.loop),
+                           element = offload::getElementBytes(
+                               getElementTypeOrSelf(input->get().getType()));
+    if (!stride || !element ||
+        *stride <= 2 * *element * std::min(*columns, mostColumns))
+      return 1;
+    if (*stride % page == 0)
+      most = mostRounds / 2;
+  }
+  const int64_t all = op.getStaticLoopRanges()[piece.loop];
+  const int64_t rounds = piece.rounds                 ? piece.rounds
+                         : ShapedType::isDynamic(all) ? most
+                                                      : all;
+  return offload::countTogether(op, rounds, most);
+}
+
+void LoopWriter::addRounds(unsigned loop, Value first, int64_t count,
+                           ArrayRef<Value> rows) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  const IRMapping around(known);
+  SmallVector<Value> numbers{first};
+  for (int64_t i = 1; i < count; ++i)
+    numbers.push_back(arith::AddIOp::create(
+        rewriter, loc, first,
+        arith::ConstantIndexOp::create(rewriter, loc, i)));
+  std::vector<IRMapping> ofRounds;
+  for (Value number : numbers) {
+    indices[loop] = number;
+    known = around;
+    computeAround(column);
+    ofRounds.push_back(known);
+  }
+  openColumns();
+  SmallVector<Value> values;
+  for (auto [row, output] : llvm::zip(rows, op.getDpsInitsMutable()))
+    values.push_back(loadRow(row, output));
+  for (auto [number, ofRound] : llvm::zip(numbers, ofRounds)) {
+    indices[loop] = number;
+    known = ofRound;
+    values = compute(values);
+  }
+  for (auto [value, row, output] :
+       llvm::zip(values, rows, op.getDpsInitsMutable()))
+    storeRow(value, row, output);
+  known = around;
+}
+
+void LoopWriter::reduceLast(const offload::SumLoop &piece,
+                            ArrayRef<Value> rows) {
+  assert(piece.step == 1 && "expected the innermost loop");
+  auto [from, to] = getBounds(piece);
+  const int64_t together = countRoundsTogether(piece);
+  auto loop = [&](Value from, Value to, int64_t step) {
+    OpBuilder::InsertionGuard guard(rewriter);
+    auto turns =
+        scf::ForOp::create(rewriter, loc, from, to,
+                           arith::ConstantIndexOp::create(rewriter, loc, step));
+    rewriter.setInsertionPointToStart(turns.getBody());
+    addRounds(piece.loop, turns.getInductionVar(), step, rows);
+  };
+  if (together == 1)
+    return loop(from, to, 1);
+  Value count = rewriter.createOrFold<arith::SubIOp>(loc, to, from);
+  Value rest = rewriter.createOrFold<arith::RemUIOp>(
+      loc, count, arith::ConstantIndexOp::create(rewriter, loc, together));
+  Value last = rewriter.createOrFold<arith::SubIOp>(loc, to, rest);
+  loop(from, last, together);
+  loop(last, to, 1);
+}
+
 void LoopWriter::reduceRows(ArrayRef<offload::SumLoop> nest,
                             ArrayRef<Value> rows) {
   OpBuilder::InsertionGuard guard(rewriter);
-  if (nest.empty()) {
-    computeAround(column);
-    openColumns();
-    SmallVector<Value> values;
-    for (auto [row, output] : llvm::zip(rows, op.getDpsInitsMutable()))
-      values.push_back(loadRow(row, output));
-    values = compute(values);
-    for (auto [value, row, output] :
-         llvm::zip(values, rows, op.getDpsInitsMutable()))
-      storeRow(value, row, output);
-    return;
-  }
   const offload::SumLoop &piece = nest.front();
   SmallVector<Value> own(rows);
   if (piece.isOwn)
     own = makeRows();
   Value outer = indices[piece.loop];
-  scf::ForOp loop = openPiece(piece, {});
-  reduceRows(nest.drop_front(), own);
+  if (nest.size() == 1) {
+    reduceLast(piece, own);
+  } else {
+    OpBuilder::InsertionGuard guard(rewriter);
+    openPiece(piece, {});
+    reduceRows(nest.drop_front(), own);
+  }
   indices[piece.loop] = outer;
   if (!piece.isOwn)
     return;
-  rewriter.setInsertionPointAfter(loop);
   openColumns();
   // An output with an element for each round has got it in that round.
   for (auto [result, output, row, around] :

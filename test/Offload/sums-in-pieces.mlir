@@ -5,7 +5,8 @@
 // RUN: gpu-opt %s -split-input-file -gpu-async-offload=device=cpu -canonicalize -cse | FileCheck %s
 // RUN: gpu-opt %s -split-input-file -gpu-async-offload=device=gpu -canonicalize -cse | FileCheck %s --check-prefix=GPU
 
-// 4000 rows are 63 pieces of up to 64, and these 2 pieces of up to 32.
+// 4000 rows are 63 pieces of up to 64, and these 2 pieces of up to 32. Four rows are
+// added at a time, in their order, and then what is left.
 // CHECK-LABEL: func.func @columns(
 // CHECK-DAG: %[[ZERO:.*]] = arith.constant -0.000000e+00 : f32
 // CHECK-DAG: %[[ROW:.*]] = memref.alloca() {{.*}} : memref<128xf32>
@@ -16,7 +17,17 @@
 // CHECK: scf.for %[[J:.*]] = %[[I]] to %[[ENDS]] step %c64
 // CHECK: memref.store %[[ZERO]], %[[SUM:.*]][
 // CHECK: %[[END:.*]] = arith.minsi %{{.*}}, %c4000
-// CHECK: scf.for %{{.*}} = %[[J]] to %[[END]] step %c1
+// CHECK: %[[COUNT:.*]] = arith.subi %[[END]], %[[J]]
+// CHECK: %[[LEFT:.*]] = arith.remui %[[COUNT]], %c4
+// CHECK: %[[LAST:.*]] = arith.subi %[[END]], %[[LEFT]]
+// CHECK: scf.for %{{.*}} = %[[J]] to %[[LAST]] step %c4
+// CHECK: %[[A:.*]] = memref.load %[[SUM]][
+// CHECK: %[[B:.*]] = arith.addf %[[A]],
+// CHECK: %[[C:.*]] = arith.addf %[[B]],
+// CHECK: %[[D:.*]] = arith.addf %[[C]],
+// CHECK: %[[LATEST:.*]] = arith.addf %[[D]],
+// CHECK: memref.store %[[LATEST]], %[[SUM]][
+// CHECK: scf.for %{{.*}} = %[[LAST]] to %[[END]] step %c1
 // CHECK: arith.addf
 // CHECK: memref.store %{{.*}}, %[[SUM]][
 // CHECK: memref.load %[[SUMS]][
@@ -67,7 +78,7 @@ func.func @lanes(%x: tensor<1000x100000xf32>, %z: tensor<1000xf32>) -> tensor<10
 
 // CHECK-LABEL: func.func @integers(
 // CHECK-NOT: memref.alloca
-// CHECK: scf.for %{{.*}} = %c0 to %c4000 step %c1
+// CHECK: scf.for %{{.*}} = %c0 to %c4000 step %c4
 // GPU-LABEL: func.func @integers(
 func.func @integers(%x: tensor<4000x1024xi32>, %z: tensor<1024xi32>) -> tensor<1024xi32> {
   %r = linalg.reduce {arith.addi} ins(%x : tensor<4000x1024xi32>) outs(%z : tensor<1024xi32>) dimensions = [0]
