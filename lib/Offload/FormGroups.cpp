@@ -191,12 +191,20 @@ std::optional<int64_t> Group::countKept(const llvm::BitVector &cut) {
   return bytes;
 }
 
-/// The root's loops that are the contraction's rows and columns; the last ones
-/// where it has none.
+/// The root's loops that are the contraction's rows and columns, or a vector's
+/// product's results; the last ones where it has none.
 SmallVector<unsigned> Group::findRowsAndColumns() {
   SmallVector<unsigned> found;
   if (!contraction)
     return found;
+  if (isVectorProduct(contraction)) {
+    SmallVector<unsigned> results = findResultLoops(contraction);
+    for (auto [loop, own] : llvm::enumerate(loopsOf[contraction]))
+      if (tileable.test(loop) && own >= 0 &&
+          llvm::is_contained(results, unsigned(own)))
+        found.push_back(loop);
+    return found;
+  }
   if (std::optional<Contraction> product = Contraction::match(contraction))
     for (unsigned wanted : {product->rowLoop, product->columnLoop})
       for (auto [loop, own] : llvm::enumerate(loopsOf[contraction]))

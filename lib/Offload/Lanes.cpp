@@ -20,18 +20,26 @@ using namespace mlir::gpuasync;
 using namespace mlir::gpuasync::offload;
 
 bool offload::isAlongReduction(linalg::LinalgOp op) {
+  SmallVector<unsigned> loops;
+  op.getReductionDims(loops);
   size_t most = 0;
   bool found = true;
   for (OpOperand *input : op.getDpsInputOperands()) {
-    AffineMap map = op.getMatchingIndexingMap(input);
-    if (map.getNumResults() <= most || !isa<MemRefType>(input->get().getType()))
+    auto type = dyn_cast<MemRefType>(input->get().getType());
+    if (!type)
       continue;
-    most = map.getNumResults();
-    found = false;
-    SmallVector<unsigned> loops;
-    op.getReductionDims(loops);
-    for (unsigned loop : loops)
-      found |= map.getResult(map.getNumResults() - 1).isFunctionOfDim(loop);
+    // A dimension of one element is none.
+    SmallVector<AffineExpr> places;
+    for (auto [size, place] : llvm::zip(
+             type.getShape(), op.getMatchingIndexingMap(input).getResults()))
+      if (size != 1)
+        places.push_back(place);
+    if (places.size() <= most)
+      continue;
+    most = places.size();
+    found = llvm::any_of(loops, [&](unsigned loop) {
+      return places.back().isFunctionOfDim(loop);
+    });
   }
   return found;
 }

@@ -130,6 +130,57 @@ bool offload::isContraction(linalg::LinalgOp op) {
          (linalg::isaContractionOpInterface(op) || Contraction::match(op));
 }
 
+/// Whether the first input of a contraction has the loop, and the second one.
+static std::pair<bool, bool> findInputs(linalg::LinalgOp op, unsigned loop) {
+  auto has = [&](unsigned input) {
+    return op.getMatchingIndexingMap(op.getDpsInputOperand(input))
+        .isFunctionOfDim(loop);
+  };
+  return {has(0), has(1)};
+}
+
+SmallVector<unsigned> offload::findResultLoops(linalg::LinalgOp contraction) {
+  SmallVector<unsigned> loops;
+  contraction.getParallelDims(loops);
+  llvm::erase_if(loops, [&](unsigned loop) {
+    auto [first, second] = findInputs(contraction, loop);
+    return first == second;
+  });
+  return loops;
+}
+
+bool offload::isVectorProduct(linalg::LinalgOp contraction) {
+  if (contraction.getNumDpsInputs() != 2)
+    return false;
+  SmallVector<int64_t> sizes = contraction.getStaticLoopRanges();
+  bool hasRows = false, hasColumns = false;
+  for (unsigned loop : findResultLoops(contraction))
+    if (sizes[loop] != 1)
+      (findInputs(contraction, loop).first ? hasRows : hasColumns) = true;
+  return !(hasRows && hasColumns);
+}
+
+/// Whether results side by side take elements of the matrix that are.
+static bool areColumns(linalg::LinalgOp product) {
+  SmallVector<int64_t> sizes = product.getStaticLoopRanges();
+  SmallVector<AffineExpr> matrix;
+  for (OpOperand *input : product.getDpsInputOperands()) {
+    SmallVector<AffineExpr> places =
+        llvm::to_vector(product.getMatchingIndexingMap(input).getResults());
+    llvm::erase_if(places, [&](AffineExpr place) {
+      auto dim = dyn_cast<AffineDimExpr>(place);
+      return dim && sizes[dim.getPosition()] == 1;
+    });
+    if (places.size() > matrix.size())
+      matrix = places;
+  }
+  if (matrix.empty())
+    return false;
+  auto last = dyn_cast<AffineDimExpr>(matrix.back());
+  return last && product.getIteratorTypesArray()[last.getPosition()] ==
+                     utils::IteratorType::parallel;
+}
+
 void Schedule::fit(const llvm::BitVector &tileable, int64_t bytes,
                    MutableArrayRef<int64_t> tile) const {
   const int64_t most = std::max<int64_t>(kept / std::max<int64_t>(bytes, 1), 1);
@@ -201,6 +252,62 @@ void Schedule::chooseOneThreads(ArrayRef<int64_t> sizes, ArrayRef<unsigned> cut,
   }
 }
 
+/// Each element of the matrix is read once: blocks are as large as its memory
+/// is read fast. The other loops are cut into single rounds where the results
+/// of one are enough for a block.
+void Schedule::chooseVector(ArrayRef<int64_t> sizes,
+                            const llvm::BitVector &tileable,
+                            ArrayRef<unsigned> cut, linalg::LinalgOp product,
+                            MutableArrayRef<int64_t> tile) const {
+  // Doubles, since sizes may multiply to more than an integer holds. How long a
+  // loop is taken to be if that is not known.
+  constexpr double usualRounds = 4096;
+  auto count = [&](int64_t size) {
+    return ShapedType::isDynamic(size) ? usualRounds : double(size);
+  };
+  double results = 1, steps = 1;
+  for (unsigned loop : tileable.set_bits())
+    results *= count(sizes[loop]);
+  for (auto [kind, size] : llvm::zip(product.getIteratorTypesArray(),
+                                     product.getStaticLoopRanges()))
+    if (kind == utils::IteratorType::reduction)
+      steps *= std::max(count(size), 1.);
+  int64_t left;
+  if (threads > 1) {
+    // A sector of memory for each row of the matrix, or for each result. The
+    // threads share the steps, of which each has one at least: else it has a
+    // result of its own.
+    left = results < 32 * blocks ? 8 : 32;
+    while (left < threads && left * steps < threads)
+      left *= 2;
+    if (left > threads / 4)
+      left = threads;
+  } else if (areColumns(product)) {
+    // Some pages of each row, if there are so many, in whole cache lines.
+    left = llvm::alignTo(
+        uint64_t(std::clamp<double>(results / productBlocks, contraction,
+                                    16 * contraction)),
+        16);
+  } else {
+    left = std::clamp<double>(results / productBlocks,
+                              std::max(productWork / 64 / steps, 16.),
+                              std::max(productWork / 16 / steps, 16.));
+  }
+  auto take = [&](unsigned loop) {
+    tile[loop] =
+        ShapedType::isDynamic(sizes[loop])
+            ? left
+            : std::clamp<int64_t>(left, 1, std::max<int64_t>(sizes[loop], 1));
+    left /= tile[loop];
+  };
+  for (unsigned loop : llvm::reverse(cut))
+    take(loop);
+  for (int loop = tileable.find_last(); loop >= 0;
+       loop = tileable.find_prev(loop))
+    if (!llvm::is_contained(cut, loop))
+      take(loop);
+}
+
 /// Rows and columns are cut into tiles, the others into single rounds.
 void Schedule::chooseContraction(ArrayRef<int64_t> sizes,
                                  const llvm::BitVector &tileable,
@@ -217,17 +324,6 @@ void Schedule::chooseContraction(ArrayRef<int64_t> sizes,
   auto isLong = [&](unsigned loop, int64_t size) {
     return ShapedType::isDynamic(sizes[loop]) || sizes[loop] > size;
   };
-  const bool isVector =
-      llvm::any_of(cut, [&](unsigned loop) { return !isLong(loop, 1); });
-  if (isVector) {
-    // Few columns, since their operand is read once: on a GPU a sector each.
-    for (unsigned loop : cut)
-      tile[loop] = !isLong(loop, 1)                ? 1
-                   : threads == 1                  ? 2 * contraction
-                   : isLong(loop, 32 * blocks - 1) ? 32
-                                                   : 8;
-    return;
-  }
   bool isKnown = llvm::none_of(
       cut, [&](unsigned loop) { return ShapedType::isDynamic(sizes[loop]); });
   auto set = [&](ArrayRef<int64_t> lengths) {
@@ -357,7 +453,10 @@ Schedule::chooseTile(linalg::LinalgOp op, const llvm::BitVector &tileable,
       if (kind == utils::IteratorType::reduction &&
           !ShapedType::isDynamic(size))
         steps *= size;
-    chooseContraction(sizes, tileable, cut, moreRows, steps, rowBytes, tile);
+    if (isVectorProduct(product))
+      chooseVector(sizes, tileable, cut, product, tile);
+    else
+      chooseContraction(sizes, tileable, cut, moreRows, steps, rowBytes, tile);
     fit(tileable, rowBytes, tile);
     return tile;
   }

@@ -44,9 +44,9 @@ struct Schedule {
   /// those of `tileable` are. `isRow`: for each tile the block needs all of the
   /// loops that are not. For each result the block keeps `rowBytes`, and for a
   /// tile at most `kept`. `contraction`: of the group, null if it has none; its
-  /// rows and columns are the loops `cut`; in each round of `moreRows`, the
-  /// nearest first, are rows of the same columns. Tensor cores, which keep
-  /// nothing, compute it or threads.
+  /// rows and columns, or the results of a vector's product, are the loops
+  /// `cut`; in each round of `moreRows`, the nearest first, are rows of the
+  /// same columns. Tensor cores, which keep nothing, compute it or threads.
   SmallVector<int64_t>
   chooseTile(linalg::LinalgOp op, const llvm::BitVector &tileable, bool isRow,
              int64_t rowBytes, linalg::LinalgOp contraction,
@@ -72,6 +72,9 @@ private:
                          ArrayRef<unsigned> cut, ArrayRef<unsigned> moreRows,
                          double steps, int64_t bytes,
                          MutableArrayRef<int64_t> tile) const;
+  void chooseVector(ArrayRef<int64_t> sizes, const llvm::BitVector &tileable,
+                    ArrayRef<unsigned> cut, linalg::LinalgOp product,
+                    MutableArrayRef<int64_t> tile) const;
   void chooseOneThreads(ArrayRef<int64_t> sizes, ArrayRef<unsigned> cut,
                         ArrayRef<unsigned> moreRows, double others,
                         double steps, MutableArrayRef<int64_t> tile) const;
@@ -104,6 +107,14 @@ std::optional<Crossing> findCrossing(linalg::LinalgOp op);
 
 /// Whether the op, of any name, multiplies and adds up.
 bool isContraction(linalg::LinalgOp op);
+
+/// Whether no element of a contraction's inputs is used for several results,
+/// but those of one input: a vector by a matrix, a scalar product, or many of
+/// them.
+bool isVectorProduct(linalg::LinalgOp contraction);
+
+/// The loops that one input of a contraction has and the other one has not.
+SmallVector<unsigned> findResultLoops(linalg::LinalgOp contraction);
 
 } // namespace mlir::gpuasync::offload
 
