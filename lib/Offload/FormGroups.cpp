@@ -70,6 +70,11 @@ private:
   std::optional<int64_t> countKept(const llvm::BitVector &cut);
   SmallVector<unsigned> findRowsAndColumns();
   SmallVector<unsigned> findMoreRows();
+  /// Whether a block computes the op about as fast as several do.
+  bool isSmall(linalg::LinalgOp op) {
+    std::optional<int64_t> count = countElements(op.getStaticLoopRanges());
+    return count && *count <= schedule.oneBlock;
+  }
   bool isForTensorCores();
   bool isRow() {
     return hasReduction || tileable.count() < root.getNumParallelLoops();
@@ -81,6 +86,8 @@ private:
   llvm::DenseMap<Operation *, SmallVector<int>> loopsOf;
   linalg::LinalgOp contraction;
   bool hasReduction;
+  /// Whether no loop is cut, since a member has none of the root's loops.
+  bool isOneBlock = false;
 };
 } // namespace
 
@@ -130,7 +137,13 @@ bool Group::add(linalg::LinalgOp op) {
       both.reset(loop);
   bool contracts = isContraction(op);
   bool reduces = op.getNumReductionLoops() > 0 && !contracts;
-  if (both.none() && tileable.any())
+  // One block does all of it where nothing is to be gained by more.
+  const bool isOneBlock = this->isOneBlock || (both.none() && tileable.any());
+  if (isOneBlock &&
+      (contraction || contracts || root->hasAttr(kTileAttrName) ||
+       !isSmall(op) || !llvm::all_of(members, [&](linalg::LinalgOp member) {
+         return isSmall(member);
+       })))
     return false;
   if ((contraction || contracts) &&
       (hasReduction || reduces || (contraction && contracts) ||
@@ -146,6 +159,7 @@ bool Group::add(linalg::LinalgOp op) {
     return false;
   }
   tileable = both;
+  this->isOneBlock = isOneBlock;
   if (contracts)
     contraction = op;
   hasReduction |= reduces;

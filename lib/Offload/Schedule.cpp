@@ -31,6 +31,7 @@ Schedule Schedule::get(OffloadDevice device) {
     return {/*threads=*/1,
             /*elements=*/16384,
             /*rowElements=*/16384,
+            /*oneBlock=*/16384,
             /*contraction=*/128,
             /*memory=*/cpuKernelMemory,
             /*kept=*/cpuKernelMemory.privateBytes / 8,
@@ -43,6 +44,7 @@ Schedule Schedule::get(OffloadDevice device) {
   return {/*threads=*/256,
           /*elements=*/2048,
           /*rowElements=*/4096,
+          /*oneBlock=*/4096,
           /*contraction=*/128,
           /*memory=*/nvptxKernelMemory,
           /*kept=*/nvptxKernelMemory.workgroupBytes - (20 << 10),
@@ -125,11 +127,6 @@ std::optional<Crossing> offload::findCrossing(linalg::LinalgOp op) {
   return std::nullopt;
 }
 
-bool offload::isContraction(linalg::LinalgOp op) {
-  return op.getNumReductionLoops() > 0 && isPureBody(op) &&
-         (linalg::isaContractionOpInterface(op) || Contraction::match(op));
-}
-
 /// Whether the first input of a contraction has the loop, and the second one.
 static std::pair<bool, bool> findInputs(linalg::LinalgOp op, unsigned loop) {
   auto has = [&](unsigned input) {
@@ -149,9 +146,17 @@ SmallVector<unsigned> offload::findResultLoops(linalg::LinalgOp contraction) {
   return loops;
 }
 
-bool offload::isVectorProduct(linalg::LinalgOp contraction) {
-  if (contraction.getNumDpsInputs() != 2)
+/// One that uses each element once is a reduction like others.
+bool offload::isContraction(linalg::LinalgOp op) {
+  if (!op.getNumReductionLoops() || !isPureBody(op) ||
+      (!linalg::isaContractionOpInterface(op) && !Contraction::match(op)))
     return false;
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  return llvm::any_of(findResultLoops(op),
+                      [&](unsigned loop) { return sizes[loop] != 1; });
+}
+
+bool offload::isVectorProduct(linalg::LinalgOp contraction) {
   SmallVector<int64_t> sizes = contraction.getStaticLoopRanges();
   bool hasRows = false, hasColumns = false;
   for (unsigned loop : findResultLoops(contraction))
@@ -463,6 +468,7 @@ Schedule::chooseTile(linalg::LinalgOp op, const llvm::BitVector &tileable,
   // As many elements as a block may have, from the innermost loop on: what a
   // row needs counts for each.
   int64_t left = isRow ? rowElements : elements;
+  double row = 1;
   SmallVector<int64_t> lengths;
   // A thread's elements are as many bytes of small types.
   if (threads > 1 && !isRow && hasSmallElements(op))
@@ -470,14 +476,18 @@ Schedule::chooseTile(linalg::LinalgOp op, const llvm::BitVector &tileable,
   for (auto [loop, size] : llvm::enumerate(sizes)) {
     if (tileable.test(loop))
       lengths.push_back(size);
-    else if (isRow)
+    else if (isRow) {
       left = ShapedType::isDynamic(size)
                  ? 1
                  : std::max<int64_t>(left / std::max<int64_t>(size, 1), 1);
+      row *= ShapedType::isDynamic(size) ? rowElements : size;
+    }
   }
-  // Several threads of a block share a row, and all of the device has work.
+  // Several threads of a block share a row, unless it is short and read once,
+  // and all of the device has work.
+  const int64_t mostRows = row < 4 && rowBytes == 0 ? threads : threads / 4;
   if (threads > 1 && isRow)
-    left = std::min({left, threads / 4, kept / std::max<int64_t>(rowBytes, 1)});
+    left = std::min({left, mostRows, kept / std::max<int64_t>(rowBytes, 1)});
   std::optional<int64_t> results = countElements(lengths);
   if (threads > 1 && results)
     left = std::min(left, std::max(*results / blocks, isRow ? 1 : threads));

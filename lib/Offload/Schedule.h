@@ -21,6 +21,9 @@ struct Schedule {
   int64_t threads;
   /// Elements that a block computes where each is by itself, and those of rows.
   int64_t elements, rowElements;
+  /// Most iterations of an op that one block does as fast as several, but for
+  /// less than a launch takes.
+  int64_t oneBlock;
   /// Most columns of a contraction's tile, and rows.
   int64_t contraction;
   /// Memory that a kernel may have.

@@ -67,9 +67,9 @@ func.func @batch(%q: tensor<12x64xf32>, %k: tensor<12x256x64xf32>, %out: tensor<
 
 // -----
 
-// Scalar products of three elements: each thread has one.
+// Scalar products of three elements are reductions. Each thread has one.
 // CHECK-LABEL: func.func @scalar_products
-// CPU: scf.forall (%{{.*}}, %{{.*}}) = (0, 0) to (400, 500) step (43, 500)
+// CPU: scf.forall (%{{.*}}, %{{.*}}) = (0, 0) to (400, 500) step (10, 500)
 // GPU: scf.forall (%{{.*}}, %{{.*}}) = (0, 0) to (400, 500) step (1, 256)
 func.func @scalar_products(%x: tensor<400x500x3xf32>, %y: tensor<400x500x3xf32>, %out: tensor<400x500xf32>) -> tensor<400x500xf32> {
   %r = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>, affine_map<(i, j, k) -> (i, j, k)>, affine_map<(i, j, k) -> (i, j)>],
