@@ -105,6 +105,17 @@ static bool areShort(linalg::GenericOp producer, linalg::GenericOp consumer) {
   return true;
 }
 
+/// Whether each element of an input is for one iteration only.
+static bool usesElementsOnce(OpOperand &input) {
+  auto op = cast<linalg::LinalgOp>(input.getOwner());
+  AffineMap map = op.getMatchingIndexingMap(&input);
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  return map.isProjectedPermutation() &&
+         llvm::all_of(llvm::seq<unsigned>(0, sizes.size()), [&](unsigned loop) {
+           return sizes[loop] == 1 || map.isFunctionOfDim(loop);
+         });
+}
+
 static bool mayFuse(OpOperand *operand, bool hasTensorCores) {
   auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
   auto consumer = dyn_cast<linalg::GenericOp>(operand->getOwner());
@@ -115,7 +126,9 @@ static bool mayFuse(OpOperand *operand, bool hasTensorCores) {
   if (readsOutputs(producer) &&
       !consumer.getMatchingIndexingMap(operand).isPermutation())
     return false;
-  if (isContraction(consumer))
+  // A vector's product takes each element of its matrix once, as a sum does.
+  if (isContraction(consumer) &&
+      !(isVectorProduct(consumer) && usesElementsOnce(*operand)))
     return movesOnly(producer) ||
            (hasTensorCores && areForTensorCores(consumer) &&
             getWidened(operand->get()) !=

@@ -165,25 +165,28 @@ bool offload::isVectorProduct(linalg::LinalgOp contraction) {
   return !(hasRows && hasColumns);
 }
 
-/// Whether results side by side take elements of the matrix that are.
-static bool areColumns(linalg::LinalgOp product) {
-  SmallVector<int64_t> sizes = product.getStaticLoopRanges();
-  SmallVector<AffineExpr> matrix;
-  for (OpOperand *input : product.getDpsInputOperands()) {
+/// The parallel loop along which the input of most dimensions lies in memory;
+/// none if a reduction loop does.
+static std::optional<unsigned> findColumns(linalg::LinalgOp op) {
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  SmallVector<AffineExpr> widest;
+  for (OpOperand *input : op.getDpsInputOperands()) {
     SmallVector<AffineExpr> places =
-        llvm::to_vector(product.getMatchingIndexingMap(input).getResults());
+        llvm::to_vector(op.getMatchingIndexingMap(input).getResults());
     llvm::erase_if(places, [&](AffineExpr place) {
       auto dim = dyn_cast<AffineDimExpr>(place);
       return dim && sizes[dim.getPosition()] == 1;
     });
-    if (places.size() > matrix.size())
-      matrix = places;
+    if (places.size() > widest.size())
+      widest = places;
   }
-  if (matrix.empty())
-    return false;
-  auto last = dyn_cast<AffineDimExpr>(matrix.back());
-  return last && product.getIteratorTypesArray()[last.getPosition()] ==
-                     utils::IteratorType::parallel;
+  if (widest.empty())
+    return std::nullopt;
+  auto last = dyn_cast<AffineDimExpr>(widest.back());
+  if (!last || op.getIteratorTypesArray()[last.getPosition()] !=
+                   utils::IteratorType::parallel)
+    return std::nullopt;
+  return last.getPosition();
 }
 
 void Schedule::fit(const llvm::BitVector &tileable, int64_t bytes,
@@ -287,7 +290,7 @@ void Schedule::chooseVector(ArrayRef<int64_t> sizes,
       left *= 2;
     if (left > threads / 4)
       left = threads;
-  } else if (areColumns(product)) {
+  } else if (findColumns(product)) {
     // Some pages of each row, if there are so many, in whole cache lines.
     left = llvm::alignTo(
         uint64_t(std::clamp<double>(results / productBlocks, contraction,
@@ -492,12 +495,22 @@ Schedule::chooseTile(linalg::LinalgOp op, const llvm::BitVector &tileable,
   if (threads > 1 && results)
     left = std::min(left, std::max(*results / blocks, isRow ? 1 : threads));
   left = std::max<int64_t>(left, 1);
+  const int last = tileable.find_last();
+  const bool isColumn =
+      isRow && last >= 0 &&
+      (goesAlong(op, last, tileable) ||
+       (op.getNumReductionLoops() && findColumns(op) == unsigned(last)));
+  // Of columns some that share a sector of memory, or a line of it where that
+  // leaves several blocks for each of the device's processors.
+  if (threads > 1 && isColumn)
+    left = std::clamp<int64_t>(
+        kept / std::max<int64_t>(rowBytes, 1), 1,
+        std::max<int64_t>(left,
+                          results && *results < 4 * 32 * blocks ? 8 : 32));
   if (threads > 1)
     left = llvm::bit_floor(uint64_t(left));
   if (threads == 1 && isRow) {
     // Of columns some lines of memory next to each other, whole vectors.
-    const int last = tileable.find_last();
-    const bool isColumn = last >= 0 && goesAlong(op, last, tileable);
     if (isColumn)
       left = std::max<int64_t>(left, 128);
     left = std::clamp<int64_t>(kept / std::max<int64_t>(rowBytes, 1), 1, left);
