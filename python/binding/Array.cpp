@@ -7,9 +7,12 @@
 
 #include "Array.h"
 #include "DLPack.h"
+#include "Operators.h"
 #include "Types.h"
 
+#include <cassert>
 #include <cstring>
+#include <iterator>
 #include <new>
 
 namespace binding {
@@ -391,7 +394,7 @@ static PyObject *view(PyObject *object, PyObject *dtype) {
                    self->deviceType, self->pending);
 }
 
-static PyObject *toNumPy(PyObject *object, PyObject *) {
+PyObject *toNumPy(PyObject *object, PyObject *) {
   // NumPy asks here when it was given no buffer.
   if (!isOnHost(cast(object))) {
     PyErr_SetString(PyExc_BufferError, onDevice);
@@ -466,23 +469,6 @@ static int toBool(PyObject *object) {
   return number ? PyObject_IsTrue(number.get()) : -1;
 }
 
-/// Compares by elements, as NumPy's arrays do, which it makes of both: one
-/// truth for all would be that of identity. Its function raises an exception
-/// where sizes differ; the operator of NumPy before 1.25 is false there.
-static PyObject *compare(PyObject *object, PyObject *other, int how) {
-  if (how != Py_EQ && how != Py_NE)
-    Py_RETURN_NOTIMPLEMENTED;
-  Ref mine(toNumPy(object, nullptr));
-  Ref theirs(!mine            ? nullptr
-             : isArray(other) ? toNumPy(other, nullptr)
-                              : Ref::of(other).release());
-  Ref numpy(theirs ? PyImport_ImportModule("numpy") : nullptr);
-  return numpy ? PyObject_CallMethod(numpy.get(),
-                                     how == Py_EQ ? "equal" : "not_equal", "OO",
-                                     mine.get(), theirs.get())
-               : nullptr;
-}
-
 static Py_ssize_t length(PyObject *object) {
   const gpuasync_value &value = cast(object)->value;
   if (value.rank)
@@ -536,7 +522,6 @@ static PyType_Slot slots[] = {
     {Py_tp_traverse, reinterpret_cast<void *>(traverse)},
     {Py_tp_clear, reinterpret_cast<void *>(clear)},
     {Py_tp_repr, reinterpret_cast<void *>(repr)},
-    {Py_tp_richcompare, reinterpret_cast<void *>(compare)},
     {Py_tp_hash, reinterpret_cast<void *>(PyObject_HashNotImplemented)},
     {Py_tp_methods, methods},
     {Py_tp_getset, members},
@@ -554,7 +539,7 @@ static PyType_Slot slots[] = {
 static PyType_Spec spec = {"gpu_async.Array", sizeof(Array), 0,
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
                                Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                           slots};
+                           nullptr};
 
 bool initArray(PyObject *module) {
   static PyMethodDef atExit = {"begin_finalisation", beginFinalisation,
@@ -566,9 +551,17 @@ bool initArray(PyObject *module) {
                : nullptr);
   if (!done)
     return false;
+  static PyType_Slot all[64];
+  PyType_Slot *last = all;
+  for (const PyType_Slot *list : {operatorSlots, slots})
+    for (; list->slot; ++list)
+      *last++ = *list;
+  assert(last < std::end(all) && "the last one is {0, nullptr}");
+  spec.slots = all;
   PyObject *type = PyType_FromSpec(&spec);
   arrayType = reinterpret_cast<PyTypeObject *>(type);
-  return type && PyModule_AddObjectRef(module, "Array", type) == 0;
+  return type && addOperators(arrayType) &&
+         PyModule_AddObjectRef(module, "Array", type) == 0;
 }
 
 } // namespace binding

@@ -55,6 +55,9 @@ struct Array {
 /// Makes the type and puts it into the module. False after an error.
 bool initArray(PyObject *module);
 bool isArray(PyObject *object);
+/// Returns NumPy's array of the elements: in host memory the same memory. Null
+/// after an error. The second parameter is unused: it is a method of Python's.
+PyObject *toNumPy(PyObject *array, PyObject *);
 /// Whether a write to its elements is a fault: a constant of the program's.
 inline bool isReadOnly(const Array *array) {
   return array->value.flags & GPUASYNC_READ_ONLY;

@@ -12,6 +12,7 @@
 #include "Errors.h"
 #include "Executable.h"
 #include "Function.h"
+#include "Operators.h"
 #include "Trace.h"
 
 #include <new>
@@ -90,6 +91,9 @@ static PyMethodDef functions[] = {
      "memory_changed(array)\n--\n\nSays that the host memory of an array has "
      "changed, or will be freed: functions upload it again for arguments with "
      "the attribute gpu_async.resident."},
+    {"restore_array", entry<restoreArray>, METH_VARARGS,
+     "restore_array(array, dtype)\n--\n\nThe Array of which a pickle was "
+     "made."},
     {"wait_abandoned", entry<waitAbandoned>, METH_O,
      "wait_abandoned(timeout)\n--\n\nSee gpu_async.wait_abandoned."},
     {"trace_start", entry<startTrace>, METH_O,

@@ -14,17 +14,21 @@ namespace binding {
 
 using namespace dlpack;
 
+// NumPy's int64 is C's long; "q" would be another type of as many bytes.
+static_assert(sizeof(long) == 8,
+              "formats of 64-bit integers are those of long");
+
 static const ElementType types[] = {
     {nullptr, nullptr, nullptr, 0, {0, 0, 0}},
     {"i1", "bool", "?", 1, {Bool, 8, 1}},
     {"i8", "int8", "b", 1, {Int, 8, 1}},
     {"i16", "int16", "h", 2, {Int, 16, 1}},
     {"i32", "int32", "i", 4, {Int, 32, 1}},
-    {"i64", "int64", "q", 8, {Int, 64, 1}},
+    {"i64", "int64", "l", 8, {Int, 64, 1}},
     {"ui8", "uint8", "B", 1, {UInt, 8, 1}},
     {"ui16", "uint16", "H", 2, {UInt, 16, 1}},
     {"ui32", "uint32", "I", 4, {UInt, 32, 1}},
-    {"ui64", "uint64", "Q", 8, {UInt, 64, 1}},
+    {"ui64", "uint64", "L", 8, {UInt, 64, 1}},
     {"f16", "float16", "e", 2, {Float, 16, 1}},
     {"bf16", "bfloat16", nullptr, 2, {BFloat, 16, 1}},
     {"f32", "float32", "f", 4, {Float, 32, 1}},

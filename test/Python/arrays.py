@@ -316,7 +316,7 @@ class Arrays(unittest.TestCase):
             bool(a)
         with self.assertRaisesRegex(ValueError, "broadcast"):
             a == exe["f%d" % i](x[:4])
-        for wrong in (lambda: hash(a), lambda: {a: 1}, lambda: a < b, lambda: a >= b, lambda: a == "text"):
+        for wrong in (lambda: hash(a), lambda: {a: 1}, lambda: a < "text", lambda: a == "text"):
             with self.assertRaises(TypeError):
                 wrong()
         nan = exe.f9(np.array([np.nan], "f"))
