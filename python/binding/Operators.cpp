@@ -267,14 +267,16 @@ static PyObject *makeArrayOf(PyObject *object, uint32_t type) {
   }
   if (view.readonly)
     value.flags |= GPUASYNC_READ_ONLY;
-  PyBuffer_Release(&view);
-  if (!fits) {
+  if (!fits)
     PyErr_Format(PyExc_ValueError,
-                 "restore_array: %R is no array of at most %d dimensions with "
-                 "the bytes of %s as its elements",
-                 object, int(GPUASYNC_MAX_RANK), elementType(type)->name);
+                 "restore_array: given %d dimensions and the format \"%s\", "
+                 "which is no array of at most %d dimensions with the bytes of "
+                 "%s as its elements",
+                 view.ndim, view.format, int(GPUASYNC_MAX_RANK),
+                 elementType(type)->name);
+  PyBuffer_Release(&view);
+  if (!fits)
     return nullptr;
-  }
   // The memory view keeps the object, and hinders it from moving its elements.
   Ref owners(PyTuple_Pack(1, memory.get()));
   return owners ? makeArray(nullptr, std::move(owners), value, dlpack::Cpu)
