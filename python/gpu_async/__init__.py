@@ -102,7 +102,16 @@ def compile(program, device="auto", *, name=None, **options):
     executable = _binding.compile(bytes(program), os.fsencode(name or "<program>"), device,
                                   os.fsencode(_words(options)))
     _warn(executable.diagnostics)
+    _tell_jax()
     return executable
+
+
+def _tell_jax():
+    """Makes JAX take Arrays, if it is loaded. All arrays come from what is compiled."""
+    if sys.modules.get("jax"):
+        from .frontends import jax_arrays
+
+        jax_arrays.register()
 
 
 def _warn(diagnostics):
