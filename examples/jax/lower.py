@@ -530,15 +530,16 @@ def run(module, *passes):
         ) from None
 
 
-def trace(function, shapes):
-    """What jax.jit(...).lower gives, with all arguments, those that are not used too."""
-    for shape in jax.tree.leaves(shapes):
-        if not all(isinstance(size, int) for size in shape.shape):
+def trace(function, shapes, named={}, **static):
+    """What jax.jit(...).lower gives, with all arguments, those that are not used too. `static` are jax.jit's options of
+    arguments that are values."""
+    for shape in jax.tree.leaves((shapes, named)):
+        if isinstance(shape, jax.ShapeDtypeStruct) and not all(isinstance(size, int) for size in shape.shape):
             raise ValueError(
                 "an argument of the sizes (%s) has no lowering: a program is for one size of each array; give numbers, and compile "
                 "one for each" % ", ".join(map(str, shape.shape))
             )
-    traced = jax.jit(function, keep_unused=True).trace(*shapes)
+    traced = jax.jit(function, keep_unused=True, **static).trace(*shapes, **named)
     lowered = traced.lower()
     text = lowered.as_text()
     calls = text.count("stablehlo.custom_call")

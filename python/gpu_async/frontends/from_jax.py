@@ -5,47 +5,53 @@ import functools
 import itertools
 import numbers
 import threading
+from types import MethodType
 
 import jax
 import numpy
 
 import gpu_async
 
-from . import lower_jax
+from . import jax_arrays, lower_jax, static
 
 
 class Jit:
-    """A function that is compiled once for each shape of its arguments."""
+    """A function that is compiled once for each shape of its arguments, and each value of its static ones."""
 
-    def __init__(self, function, device, options):
+    def __init__(self, function, device, options, static_argnums=None, static_argnames=None):
         functools.update_wrapper(self, function)
         self._function, self._device, self._options = function, device, options
+        self._static = None
+        if static_argnums is not None or static_argnames is not None:
+            self._static = static.Static(function, static_argnums, static_argnames)
         self._compiled = {}
         self._lock = threading.Lock()
 
     def __call__(self, *args, **named):
-        self._refuse(named)
-        (main, results, types), leaves = self._find(args)
+        (main, results, types), leaves = self._find(args, named)
         made = main(*leaves)
         made = made if isinstance(made, tuple) else (made,) if types else ()
         return jax.tree_util.tree_unflatten(results, [_typed(*each) for each in zip(made, types)])
 
+    def __get__(self, instance, owner=None):
+        return self if instance is None else Method(self, instance)
+
     def schedule(self, *args, **named):
         """What a call with such arguments does on which stream: a Schedule. Compiles as the call would."""
-        self._refuse(named)
-        (main, _, _), _ = self._find(args)
+        (main, _, _), _ = self._find(args, named)
         return main.schedule()
 
-    def _refuse(self, named):
-        if named:
-            raise gpu_async.ArgumentError("a function of gpu_async.jit takes its arguments by position, given by name: %s"
-                            % ", ".join(named))
-
-    def _find(self, args):
+    def _find(self, args, named):
         """What is compiled for arguments, and their leaves."""
-        leaves, tree = jax.tree_util.tree_flatten(args)
-        leaves, *key = zip(*map(_array, leaves, itertools.count())) if leaves else ((), (), ())
-        key = tree, tuple(zip(*key))
+        values = ()
+        if self._static:
+            args, named, values = self._static.split(args, named)
+        leaves, tree = jax.tree_util.tree_flatten((args, named))
+        try:
+            leaves, *key = zip(*map(_array, leaves, itertools.count())) if leaves else ((), (), ())
+        except _Refused as refused:
+            raise gpu_async.ArgumentError(self._describe((args, named), values, *refused.args)) from None
+        key = tree, tuple(zip(*key)), values
         compiled = self._compiled.get(key)
         if compiled is None:
             with self._lock:
@@ -54,19 +60,83 @@ class Jit:
                     compiled = self._compiled[key] = self._compile(*key)
         return compiled, leaves
 
-    def _compile(self, tree, types):
-        for number, (_, dtype) in enumerate(types):
-            _refuse_type("argument", number, dtype)
+    def _compile(self, tree, types, values):
         shapes = [jax.ShapeDtypeStruct(*each) for each in types]
-        traced = lower_jax.trace(self._function, jax.tree_util.tree_unflatten(tree, shapes))
+        shapes = jax.tree_util.tree_unflatten(tree, shapes)
+        for number, (_, dtype) in enumerate(types):
+            if not _is_supported(dtype):
+                raise gpu_async.ArgumentError(self._describe(shapes, values, number, _UNSUPPORTED % dtype.name))
+        args, named = static.merge(*shapes, values)
+        self._check(args, named)
+        places = [place for place, *_ in values]
+        traced = lower_jax.trace(
+            self._function, args, named, static_argnums=tuple(place for place in places if isinstance(place, int)),
+            static_argnames=tuple(place for place in places if isinstance(place, str)))
         results, tree = jax.tree_util.tree_flatten(traced.out_info)
         for number, result in enumerate(results):
-            _refuse_type("result", number, result.dtype)
-        name = getattr(self._function, "__name__", "function")
-        exe = gpu_async.compile(lower_jax.lower(traced), self._device, name=name, **self._options)
+            if not _is_supported(result.dtype):
+                raise gpu_async.ArgumentError("result %d of a function of gpu_async.jit is of %s"
+                                              % (number, _UNSUPPORTED % result.dtype.name))
+        exe = gpu_async.compile(lower_jax.lower(traced), self._device, name=static.name_of(self._function), **self._options)
         # Signs of integers are JAX's: a program has none.
         return exe["main"], tree, [
             result.dtype if _is_key(result.dtype) else _element_type(result.dtype) for result in results]
+
+    def _check(self, args, named):
+        """Refuses arguments that the function does not take."""
+        signature = static.signature_of(self._function)
+        if signature is None:
+            return
+        try:
+            signature.bind(*args, **named)
+        except TypeError as error:
+            raise gpu_async.ArgumentError("%s%s of gpu_async.jit is given %d arguments by position and %s by name: %s" % (
+                static.name_of(self._function), signature, len(args), ", ".join(named) or "none", error)) from None
+
+    def _describe(self, traced, values, number, text):
+        """A message about a leaf of the traced arguments. It names the leaf as the function does: x['w']."""
+        path, _ = jax.tree_util.tree_flatten_with_path(traced)[0][number]
+        if path[0].idx == 0:
+            place = static.place_of(path[1].idx, values)
+            name = static.parameter_at(self._function, place)
+        else:
+            name = path[1].key
+        return "argument %d, %s%s, of a function of gpu_async.jit is of %s" % (
+            number, name, jax.tree_util.keystr(path[2:]), text)
+
+
+class Method:
+    """A method that gpu_async.jit has made, of one object."""
+
+    __func__ = __self__ = None  # of one that copy.copy has begun to make
+
+    def __init__(self, function, instance):
+        self.__func__, self.__self__, self.__doc__ = function, instance, function.__doc__
+
+    @property
+    def __wrapped__(self):
+        """For inspect.signature: a method has no self there."""
+        return MethodType(self.__func__.__wrapped__, self.__self__)
+
+    def __call__(self, *args, **named):
+        return self.__func__(self.__self__, *args, **named)
+
+    def schedule(self, *args, **named):
+        """See Jit.schedule."""
+        return self.__func__.schedule(self.__self__, *args, **named)
+
+    def __getattr__(self, name):
+        return getattr(self.__func__, name)
+
+    def __eq__(self, other):
+        return isinstance(other, Method) and self.__func__ is other.__func__ and self.__self__ is other.__self__
+
+    def __hash__(self):
+        return hash((id(self.__func__), id(self.__self__)))
+
+
+class _Refused(Exception):
+    """The number of a leaf, and why it is no argument."""
 
 
 def _is_key(dtype):
@@ -74,14 +144,14 @@ def _is_key(dtype):
     return jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key)
 
 
-def _refuse_type(what, number, dtype):
-    """Types that JAX has and arrays of programs do not have."""
-    if _is_key(dtype) or dtype.name == "bfloat16" or dtype.kind in "biufc":
-        return
-    raise gpu_async.ArgumentError("%s %d of a function of gpu_async.jit is of %s, which its arguments and results cannot be: they are "
-                    "of bool, int8 to uint64, float16, bfloat16, float32, float64, complex64 and complex128; make it one of "
-                    "these, or an integer of its bits (jax.lax.bitcast_convert_type), and convert in the function"
-                    % (what, number, dtype.name))
+_UNSUPPORTED = ("%s, which its arguments and results cannot be: they are of bool, int8 to uint64, float16, bfloat16, float32, "
+                "float64, complex64 and complex128; make it one of these, or an integer of its bits "
+                "(jax.lax.bitcast_convert_type), and convert in the function")
+
+
+def _is_supported(dtype):
+    """Whether arrays of programs have the type; JAX has others."""
+    return _is_key(dtype) or dtype.name == "bfloat16" or dtype.kind in "biufc"
 
 
 def _typed(array, dtype):
@@ -99,27 +169,15 @@ def _array(leaf, number):
     given = getattr(leaf, "dtype", None)
     # JAX takes the word or class float for a type.
     if given is None and not isinstance(leaf, numbers.Number):
-        raise gpu_async.ArgumentError("argument %d of a function of gpu_async.jit is of the type %s, neither an array nor a number; what is no "
-                        "array comes from around the function (functools.partial)" % (number, type(leaf).__name__))
+        raise _Refused(number, "the type %s, neither an array nor a number; name it in static_argnums or static_argnames, or take it "
+                       "from around the function (functools.partial)" % type(leaf).__name__)
     if given is not None and not isinstance(leaf, gpu_async.Array) and _is_key(given):
         return jax.random.key_data(leaf), leaf.shape, given
     if isinstance(leaf, gpu_async.Array):
-        given = _numpy_type(given)
+        given = jax_arrays.numpy_type(given)
     dtype = jax.dtypes.canonicalize_dtype(jax.dtypes.result_type(leaf) if given is None else given)
     array = leaf if given == dtype else numpy.asarray(leaf, dtype)
     return array, array.shape, dtype
-
-
-def _numpy_type(name):
-    """The NumPy type of what Array.dtype says."""
-    if name == "bf16":
-        return numpy.dtype(jax.dtypes.bfloat16)
-    if name.startswith("complex"):
-        return numpy.dtype({"complex<f32>": "complex64", "complex<f64>": "complex128"}[name])
-    if name == "i1":
-        return numpy.dtype("bool")
-    kind = name.rstrip("0123456789")
-    return numpy.dtype({"i": "int", "ui": "uint", "f": "float"}[kind] + name[len(kind):])
 
 
 def _element_type(dtype):

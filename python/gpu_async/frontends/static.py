@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The static arguments of gpu_async.jit, which are part of the program, as jax.jit has them."""
+
+import inspect
+import operator
+
+import gpu_async
+
+_BY_PLACE = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
+_BY_NAME = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+
+
+def signature_of(function):
+    """Returns the signature, or None: some functions in C have none."""
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
+
+
+class Static:
+    """Which arguments of a function are static.
+
+    `numbers` and `names` are jax.jit's static_argnums and static_argnames: if only one of the two is given, the
+    signature tells the other. A ValueError or TypeError if the function has no such arguments.
+    """
+
+    def __init__(self, function, numbers, names):
+        self._of = name_of(function)
+        given_numbers, given_names = numbers is not None, names is not None
+        numbers, names = _numbers(numbers), _names(names)
+        signature = signature_of(function)
+        if signature is not None:
+            parameters = signature.parameters.values()
+            places = [each for each in parameters if each.kind in _BY_PLACE]
+            has_more = any(each.kind == inspect.Parameter.VAR_POSITIONAL for each in parameters)
+            for number in numbers:
+                if not has_more and not -len(places) <= number < len(places):
+                    raise ValueError("static_argnums=%r: %s%s has %d arguments by position; give numbers from %d to %d"
+                                     % (numbers, self._of, signature, len(places), -len(places), len(places) - 1)
+                                     if places else
+                                     "static_argnums=%r: %s%s has no arguments by position; give static_argnames"
+                                     % (numbers, self._of, signature))
+            if not has_more:
+                numbers = tuple(number % len(places) for number in numbers)
+            has_any = any(each.kind == inspect.Parameter.VAR_KEYWORD for each in parameters)
+            taken = {each.name for each in parameters if each.kind in _BY_NAME}
+            for name in names:
+                if name not in taken and (not has_any or name in signature.parameters):
+                    raise ValueError("static_argnames=%r: %s%s has no argument that is given by the name %r"
+                                     % (names, self._of, signature, name))
+            if given_numbers and not given_names:
+                names = tuple(places[number].name for number in numbers
+                              if 0 <= number < len(places) and places[number].kind in _BY_NAME)
+            if given_names and not given_numbers:
+                numbers = tuple(number for number, each in enumerate(places) if each.name in names)
+        self._numbers, self._names = numbers, names
+
+    def split(self, args, named):
+        """Returns the arguments that are traced, by position and by name, and those that are static: a tuple of
+        (number or name, type, value), which has a hash. 1 and 1.0 are equal, but not the same argument."""
+        static = []
+        places = {number % len(args) for number in self._numbers if -len(args) <= number < len(args)}
+        for place in sorted(places):
+            static.append((place, type(args[place]), self._hashable(place, args[place])))
+        for name in self._names:
+            if name in named:
+                static.append((name, type(named[name]), self._hashable(name, named[name])))
+        return (tuple(each for place, each in enumerate(args) if place not in places),
+                {name: each for name, each in named.items() if name not in self._names}, tuple(static))
+
+    def _hashable(self, place, value):
+        try:
+            hash(value)
+        except TypeError:
+            raise gpu_async.ArgumentError(
+                "static argument %s of %s is of the type %s, which has no hash: a program is compiled for each value, and "
+                "found by it; give a tuple for a list, or trace an array (leave it out of static_argnums and static_argnames)"
+                % (place, self._of, type(value).__name__)) from None
+        return value
+
+
+def merge(args, named, static):
+    """Returns all arguments, by position and by name: what Static.split was given."""
+    args, named = list(args), dict(named)
+    for place, _, value in static:
+        if isinstance(place, int):
+            args.insert(place, value)
+        else:
+            named[place] = value
+    return tuple(args), named
+
+
+def place_of(number, static):
+    """Returns the place by position of a traced argument: its number among all."""
+    for place, *_ in static:  # in their order
+        number += isinstance(place, int) and place <= number
+    return number
+
+
+def parameter_at(function, place):
+    """Returns the name of a function's argument at a place."""
+    signature = signature_of(function)
+    for number, each in enumerate(signature.parameters.values() if signature else ()):
+        if each.kind == inspect.Parameter.VAR_POSITIONAL:
+            return "%s[%d]" % (each.name, place - number)
+        if number == place and each.kind in _BY_PLACE:
+            return each.name
+    return "number %d" % place
+
+
+def name_of(function):
+    """Returns the name of a function, or that of the one which functools.partial was given."""
+    while hasattr(function, "func") and not hasattr(function, "__name__"):
+        function = function.func
+    return getattr(function, "__name__", "function")
+
+
+def _numbers(numbers):
+    try:
+        return (operator.index(numbers),)
+    except TypeError:
+        pass
+    try:
+        return tuple(map(operator.index, () if numbers is None else numbers))
+    except TypeError:
+        raise TypeError("static_argnums is an integer or a tuple of integers, given %r" % (numbers,)) from None
+
+
+def _names(names):
+    given = () if names is None else names
+    try:
+        names = (given,) if isinstance(given, str) else tuple(given)
+    except TypeError:
+        names = None
+    if names is None or not all(isinstance(name, str) for name in names):
+        raise TypeError("static_argnames is a name or a tuple of names, given %r" % (given,))
+    return names
