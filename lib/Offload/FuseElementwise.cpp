@@ -162,6 +162,54 @@ struct ReadFillValue : OpRewritePattern<linalg::GenericOp> {
   }
 };
 
+/// What a constant of equal elements holds, and an op goes on from, is filled
+/// in. Else the constant would be copied to where the op writes, from the host.
+struct FillSplatOutput : OpRewritePattern<linalg::GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(linalg::GenericOp op,
+                                PatternRewriter &rewriter) const override {
+    for (OpOperand &output : op.getDpsInitsMutable()) {
+      SplatElementsAttr splat;
+      auto type = dyn_cast<RankedTensorType>(output.get().getType());
+      if (!type || !matchPattern(output.get(), m_Constant(&splat)))
+        continue;
+      auto element = dyn_cast<TypedAttr>(splat.getSplatValue<Attribute>());
+      if (!element ||
+          !isa<IntegerType, FloatType, IndexType>(type.getElementType()))
+        continue;
+      Value value = arith::ConstantOp::create(rewriter, op.getLoc(), element);
+      Value empty =
+          tensor::EmptyOp::create(rewriter, op.getLoc(), type.getShape(),
+                                  type.getElementType(), type.getEncoding());
+      auto fill = linalg::FillOp::create(rewriter, op.getLoc(), value, empty);
+      rewriter.modifyOpInPlace(op, [&] { output.set(fill.getResult(0)); });
+      return success();
+    }
+    return rewriter.notifyMatchFailure(
+        op, "expected an output that is a constant of equal elements");
+  }
+};
+
+/// A number that an op reads as a tensor's only element is passed by value.
+/// Else the host would put it into memory, for the device to copy.
+struct ReadNumber : OpRewritePattern<linalg::GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(linalg::GenericOp op,
+                                PatternRewriter &rewriter) const override {
+    for (OpOperand *input : op.getDpsInputOperands()) {
+      auto number = input->get().getDefiningOp<tensor::FromElementsOp>();
+      BlockArgument argument = op.getMatchingBlockArgument(input);
+      if (!number || number.getElements().size() != 1 || argument.use_empty())
+        continue;
+      rewriter.modifyOpInPlace(op, [&] {
+        argument.replaceAllUsesWith(number.getElements().front());
+      });
+      return success();
+    }
+    return rewriter.notifyMatchFailure(op, "expected a number as an input");
+  }
+};
+
 /// Outputs that an op writes in full and does not read need not be there before
 /// it.
 struct DropUnreadOutputs : OpRewritePattern<linalg::GenericOp> {
@@ -510,7 +558,8 @@ LogicalResult FuseElementwise::fuse() {
   });
   patterns.add<DropUnreadOutputs>(&getContext());
   linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
-  patterns.add<ReadFillValue, ReadUnusedResult>(&getContext());
+  patterns.add<FillSplatOutput, ReadFillValue, ReadNumber, ReadUnusedResult>(
+      &getContext());
   linalg::GenericOp::getCanonicalizationPatterns(patterns, &getContext());
   tensor::populateFoldTensorEmptyPatterns(patterns);
   return applyPatternsGreedily(getOperation(), std::move(patterns), greedily);

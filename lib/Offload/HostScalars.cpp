@@ -29,6 +29,17 @@ using namespace mlir;
 using namespace mlir::gpuasync;
 using namespace mlir::gpuasync::offload;
 
+static bool hasOneElement(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && llvm::all_of(tensor.getShape(),
+                                [](int64_t size) { return size == 1; });
+}
+
+static bool hasOneIteration(linalg::LinalgOp op) {
+  return llvm::all_of(op.getStaticLoopRanges(),
+                      [](int64_t size) { return size == 1; });
+}
+
 namespace {
 /// A linalg op on single elements that the host has becomes what it computes.
 struct ComputeOnHost : public OpInterfaceRewritePattern<linalg::LinalgOp> {
@@ -37,13 +48,16 @@ struct ComputeOnHost : public OpInterfaceRewritePattern<linalg::LinalgOp> {
   LogicalResult matchAndRewrite(linalg::LinalgOp op,
                                 PatternRewriter &rewriter) const override {
     // A body that touches memory goes where the memory is.
-    if (op.getNumLoops() || !op.hasPureTensorSemantics() || !mayMove(op))
+    if (!hasOneIteration(op) || !op.hasPureTensorSemantics() || !mayMove(op))
       return failure();
     auto isOnHost = [](Value value) {
       return !isa<TensorType>(value.getType()) ||
-             value.getDefiningOp<tensor::FromElementsOp>() ||
-             matchPattern(value, m_Constant());
+             (hasOneElement(value.getType()) &&
+              (value.getDefiningOp<tensor::FromElementsOp>() ||
+               matchPattern(value, m_Constant())));
     };
+    if (!llvm::all_of(op->getResultTypes(), hasOneElement))
+      return failure();
     SmallVector<OpOperand *> read;
     for (OpOperand &operand : op->getOpOperands()) {
       const bool isRead = op.payloadUsesValueFromOperand(&operand);
@@ -53,17 +67,22 @@ struct ComputeOnHost : public OpInterfaceRewritePattern<linalg::LinalgOp> {
         read.push_back(&operand);
     }
     IRMapping map;
+    Value zero = arith::ConstantIndexOp::create(rewriter, op.getLoc(), 0);
     for (OpOperand *each : read) {
       OpOperand &operand = *each;
       BlockArgument argument = op.getMatchingBlockArgument(&operand);
-      map.map(argument, isa<TensorType>(operand.get().getType())
-                            ? tensor::ExtractOp::create(rewriter, op.getLoc(),
-                                                        operand.get())
-                                  .getResult()
-                            : operand.get());
+      auto type = dyn_cast<RankedTensorType>(operand.get().getType());
+      map.map(argument, type ? tensor::ExtractOp::create(
+                                   rewriter, op.getLoc(), operand.get(),
+                                   SmallVector<Value>(type.getRank(), zero))
+                                   .getResult()
+                             : operand.get());
     }
     for (Operation &inner : op.getBlock()->without_terminator())
-      rewriter.clone(inner, map);
+      if (auto index = dyn_cast<linalg::IndexOp>(inner))
+        map.map(index.getResult(), zero);
+      else
+        rewriter.clone(inner, map);
     SmallVector<Value> results;
     for (auto [result, value] : llvm::zip(
              op->getResults(), op.getBlock()->getTerminator()->getOperands()))
@@ -118,6 +137,10 @@ struct HostScalars
     RewritePatternSet patterns(&getContext());
     patterns.add<ComputeOnHost, CarryNumbers, CountRounds>(&getContext());
     tensor::ExtractOp::getCanonicalizationPatterns(patterns, &getContext());
+    // A number in another shape.
+    tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns, &getContext());
+    tensor::CollapseShapeOp::getCanonicalizationPatterns(patterns,
+                                                         &getContext());
     scf::WhileOp::getCanonicalizationPatterns(patterns, &getContext());
     scf::ForOp::getCanonicalizationPatterns(patterns, &getContext());
     guardFaultyPatterns(patterns);

@@ -451,3 +451,24 @@ func.func @unused_result(%v: tensor<100xf32>, %start: tensor<3x100xf32>) -> tens
   } -> (tensor<3x100xf32>, tensor<3xf32>)
   return %r#1 : tensor<3xf32>
 }
+
+// -----
+
+// What a sum begins with, a constant, is filled in; a number is passed by value.
+// CHECK-LABEL: func.func @sumFromConstant(
+// CHECK-SAME: %[[X:.*]]: tensor<64xf32>, %[[N:.*]]: f32)
+// CHECK-NOT: tensor.from_elements
+// CHECK: %[[F:.*]] = linalg.fill ins(%{{.*}} : f32) outs(%{{.*}} : tensor<f32>)
+// CHECK: linalg.generic {{.*}} ins(%[[X]] : tensor<64xf32>) outs(%[[F]] : tensor<f32>)
+// CHECK: arith.mulf %{{.*}}, %[[N]] : f32
+func.func @sumFromConstant(%x: tensor<64xf32>, %n: f32) -> tensor<f32> {
+  %begin = arith.constant dense<3.0> : tensor<f32>
+  %t = tensor.from_elements %n : tensor<f32>
+  %r = linalg.generic {indexing_maps = [affine_map<(d) -> (d)>, affine_map<(d) -> ()>, affine_map<(d) -> ()>], iterator_types = ["reduction"]} ins(%x, %t : tensor<64xf32>, tensor<f32>) outs(%begin : tensor<f32>) {
+  ^bb0(%v: f32, %k: f32, %o: f32):
+    %p = arith.mulf %v, %k : f32
+    %s = arith.addf %o, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<f32>
+  return %r : tensor<f32>
+}

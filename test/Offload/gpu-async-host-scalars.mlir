@@ -147,3 +147,40 @@ func.func @twoOutputs(%y: tensor<1xi32>) -> tensor<1xi32> {
   } -> (tensor<i32>, tensor<1xi32>)
   return %g#1 : tensor<1xi32>
 }
+
+// A number in another shape, and what is computed of it in loops of one round.
+// CHECK-LABEL: func.func @oneElement(
+// CHECK-SAME: %[[N:.*]]: i32)
+// CHECK-NOT: linalg.generic
+// CHECK: %[[S:.*]] = arith.addi %[[N]], %{{.*}} : i32
+// CHECK: return %[[S]]
+func.func @oneElement(%n: i32) -> i32 {
+  %one = arith.constant dense<1> : tensor<1xi32>
+  %c0 = arith.constant 0 : index
+  %t = tensor.from_elements %n : tensor<i32>
+  %x = tensor.expand_shape %t [] output_shape [1] : tensor<i32> into tensor<1xi32>
+  %e = tensor.empty() : tensor<1xi32>
+  %r = linalg.generic {indexing_maps = [affine_map<(d) -> (d)>, affine_map<(d) -> (d)>, affine_map<(d) -> (d)>], iterator_types = ["parallel"]} ins(%x, %one : tensor<1xi32>, tensor<1xi32>) outs(%e : tensor<1xi32>) {
+  ^bb0(%v: i32, %k: i32, %o: i32):
+    %p = arith.addi %v, %k : i32
+    %i = linalg.index 0 : index
+    %j = arith.index_cast %i : index to i32
+    %q = arith.addi %p, %j : i32
+    linalg.yield %q : i32
+  } -> tensor<1xi32>
+  %f = tensor.extract %r[%c0] : tensor<1xi32>
+  return %f : i32
+}
+
+// A number that is one of several elements is the device's.
+// CHECK-LABEL: func.func @twoElements(
+// CHECK: linalg.generic
+func.func @twoElements(%n: i32) -> tensor<1xi32> {
+  %t = tensor.from_elements %n, %n : tensor<2xi32>
+  %e = tensor.empty() : tensor<1xi32>
+  %r = linalg.generic {indexing_maps = [affine_map<(d) -> (d + 1)>, affine_map<(d) -> (d)>], iterator_types = ["parallel"]} ins(%t : tensor<2xi32>) outs(%e : tensor<1xi32>) {
+  ^bb0(%v: i32, %o: i32):
+    linalg.yield %v : i32
+  } -> tensor<1xi32>
+  return %r : tensor<1xi32>
+}
