@@ -683,8 +683,16 @@ static bool isReturnedAsItIs(const Piece &piece) {
 }
 
 LogicalResult PlaceMemory::placePiece(Piece &piece) {
-  if (!piece.isInKernels)
+  const bool isCallersOnDevice =
+      device != OffloadDevice::CPU &&
+      llvm::any_of(piece.origins, [&](Value v) { return isOnDevice(v); });
+  if (!piece.isInKernels) {
+    // The host does not reach it.
+    if (isCallersOnDevice)
+      for (Operation *op : piece.elements)
+        copyElement(op);
     return success();
+  }
   SmallVector<Value> kept;
   if (!piece.escape && piece.returns.empty())
     llvm::copy_if(piece.origins, std::back_inserter(kept), [&](Value origin) {
@@ -712,9 +720,7 @@ LogicalResult PlaceMemory::placePiece(Piece &piece) {
     (isAlloc ? allocs : others).push_back(origin);
   }
   if (allocs.empty() && others.empty()) {
-    if (device != OffloadDevice::CPU &&
-        (!kept.empty() ||
-         llvm::any_of(piece.origins, [&](Value v) { return isOnDevice(v); })))
+    if (device != OffloadDevice::CPU && (!kept.empty() || isCallersOnDevice))
       for (Operation *op : piece.elements)
         copyElement(op);
     return success();
@@ -803,7 +809,10 @@ void PlaceMemory::runOnOperation() {
       copies.push_back(copy);
     return WalkResult::advance();
   });
-  if (!hasKernels)
+  // Without kernels, too, the host does not reach what a caller has put on the
+  // device.
+  const bool isOnHost = place != PlaceMode::Off || device == OffloadDevice::CPU;
+  if (!hasKernels && isOnHost)
     return;
   pieces.clear();
   for (memref::CopyOp copy : copies) {

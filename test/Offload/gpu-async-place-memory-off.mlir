@@ -35,3 +35,38 @@ func.func @f(%a: memref<4xf32>, %b: memref<?xf32>) -> f32 {
   memref.dealloc %t : memref<4xf32>
   return %r : f32
 }
+
+// Without a kernel, too, the device copies, and the host looks at copies.
+// CHECK-LABEL: func.func @withoutKernels
+// CHECK-SAME: %[[X:.*]]: memref<8xf32>, %[[I:.*]]: memref<index>, %[[Y:.*]]: memref<8xf32>
+// GPU: %[[V:.*]] = memref.subview %[[I]][]
+// GPU-NEXT: gpu.memcpy %[[E:.*]], %[[V]] :
+// GPU: memref.load %[[E]][]
+// GPU: gpu.memcpy %[[Y]], %[[X]]
+// CPU-NOT: gpu.memcpy
+// CPU: memref.load %[[I]][]
+// CPU: memref.copy %[[X]], %[[Y]]
+func.func @withoutKernels(%x: memref<8xf32>, %i: memref<index>, %y: memref<8xf32>) -> index {
+  %n = memref.load %i[] : memref<index>
+  memref.copy %x, %y : memref<8xf32> to memref<8xf32>
+  return %n : index
+}
+
+// An argument that kernels do not touch, beside one that they do.
+// CHECK-LABEL: func.func @besideAKernel
+// CHECK-SAME: %[[X:.*]]: memref<8xf32>, %[[I:.*]]: memref<index>
+// GPU: %[[V:.*]] = memref.subview %[[I]][]
+// GPU-NEXT: gpu.memcpy %[[E:.*]], %[[V]] :
+// GPU: %[[N:.*]] = memref.load %[[E]][]
+// CPU: %[[N:.*]] = memref.load %[[I]][]
+// CHECK: memref.store %{{.*}}, %[[X]][%[[N]]]
+func.func @besideAKernel(%x: memref<8xf32>, %i: memref<index>) {
+  %c1 = arith.constant 1 : index
+  %v = arith.constant 1.0 : f32
+  %n = memref.load %i[] : memref<index>
+  gpu.launch blocks(%a, %b, %c) in (%p = %c1, %q = %c1, %r = %c1) threads(%d, %e, %f) in (%s = %c1, %t = %c1, %u = %c1) {
+    memref.store %v, %x[%n] : memref<8xf32>
+    gpu.terminator
+  }
+  return
+}
