@@ -515,6 +515,11 @@ Error Program::schedule(const CompileOptions &options) {
     return createStringError(
         Twine(options.check ? "--check: " : "--print-schedule: ") + fileName +
         " is lowered already; give it the file from before");
+  if (options.arraysOnDevice)
+    for (auto function : module->getOps<mlir::func::FuncOp>())
+      if (function.isPublic())
+        function->setAttr(mlir::gpuasync::kArraysOnDeviceAttrName,
+                          mlir::UnitAttr::get(context()));
   if (Error error =
           runStages(options, {Form::Token, Form::Linear, Form::Stream}))
     return error;

@@ -58,7 +58,8 @@ struct CompileOptions {
   mlir::gpuasync::PlaceMode place = mlir::gpuasync::PlaceMode::Copy;
   mlir::gpuasync::BlasMode blas = mlir::gpuasync::BlasMode::Off;
   mlir::gpuasync::Play play = mlir::gpuasync::Play::Auto;
-  bool takeStream = false; ///< functions are ordered into the caller's
+  bool takeStream = false;     ///< functions are ordered into the caller's
+  bool arraysOnDevice = false; ///< all that functions are given, and return
   unsigned optLevel = 3;
   std::optional<unsigned> subgroupSize; ///< of the cpu device
   bool check = false; ///< instrument accesses for libgpuasync_check.so

@@ -11,6 +11,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/CallInterfaces.h"
@@ -88,7 +89,7 @@ static bool hostTakesPart(func::FuncOp function) {
 
 /// Whether the memory is the device's alone. A copy to other memory may end in
 /// a host wait.
-static bool isDeviceMemory(Value memref) {
+static bool isDeviceMemory(Value memref, func::FuncOp function) {
   while (Operation *op = memref.getDefiningOp()) {
     if (isa<AllocOp>(op))
       return true;
@@ -99,7 +100,20 @@ static bool isDeviceMemory(Value memref) {
     else
       return false;
   }
-  return false;
+  return llvm::is_contained(function.getArguments(), memref) &&
+         function->hasAttr(kArraysOnDeviceAttrName);
+}
+
+/// Whether nobody writes the memory. The host has read it when a copy of it has
+/// been enqueued.
+static bool isConstant(Value memref) {
+  while (auto view = memref.getDefiningOp<ViewLikeOpInterface>())
+    memref = view.getViewSource();
+  auto get = memref.getDefiningOp<memref::GetGlobalOp>();
+  auto global = get ? SymbolTable::lookupNearestSymbolFrom<memref::GlobalOp>(
+                          get, get.getNameAttr())
+                    : memref::GlobalOp();
+  return global && global.getConstant();
 }
 
 /// The host's wait at the end of a function, if what it waits for can be left
@@ -107,18 +121,20 @@ static bool isDeviceMemory(Value memref) {
 static Operation *findLastWait(func::FuncOp function) {
   bool copies =
       function
-          ->walk([](Operation *op) {
+          ->walk([&](Operation *op) {
             auto copy = dyn_cast<MemcpyOp>(op);
-            bool leaves = (copy && !(isDeviceMemory(copy.getDestination()) &&
-                                     isDeviceMemory(copy.getSource()))) ||
-                          isa<HostRegisterOp, HostUnregisterOp>(op);
+            bool leaves =
+                (copy && !(isDeviceMemory(copy.getDestination(), function) &&
+                           (isDeviceMemory(copy.getSource(), function) ||
+                            isConstant(copy.getSource())))) ||
+                isa<HostRegisterOp, HostUnregisterOp>(op);
             return leaves ? WalkResult::interrupt() : WalkResult::advance();
           })
           .wasInterrupted();
   if (copies)
     return nullptr;
   Operation *op = function.front().getTerminator()->getPrevNode();
-  while (op && isa<StreamDestroyOp, EventDestroyOp>(op))
+  while (op && isa<StreamDestroyOp, EventDestroyOp, DeallocOp>(op))
     op = op->getPrevNode();
   return isa_and_nonnull<StreamSynchronizeOp, EventSynchronizeOp>(op) ? op
                                                                       : nullptr;
@@ -165,10 +181,13 @@ void TakeStream::orderInto(func::FuncOp function, Value pointer) {
       StreamWaitOp::create(builder, loc, stream, done);
       EventDestroyOp::create(builder, loc, done);
     }
-    // No host wait covers what the streams have.
+    // No host wait covers what the streams have, and memory is free behind all
+    // that was waited for.
     for (Operation *op = wait; op != end; op = op->getNextNode())
       if (auto destroy = dyn_cast<StreamDestroyOp>(op))
         destroy.setIdle(false);
+      else if (auto free = dyn_cast<DeallocOp>(op))
+        free.getStreamMutable().assign(stream);
     wait->erase();
     builder.setInsertionPoint(end);
   }

@@ -170,3 +170,46 @@ func.func @user() {
 func.func @used() {
   return
 }
+
+// -----
+
+// Arguments that are the device's memory may be copied, and memory is freed
+// behind what the caller's stream waits for.
+// CHECK-LABEL: func.func @onDevice(
+// CHECK:         %[[C:.*]] = gpu_async.stream.external
+// CHECK:         %[[S:.*]] = gpu_async.stream.create
+// CHECK-NOT:     synchronize
+// CHECK:         gpu_async.memcpy on %[[S]]
+// CHECK:         %[[E:.*]] = gpu_async.event.record on %[[S]]
+// CHECK-NEXT:    gpu_async.stream.wait %[[C]], %[[E]]
+// CHECK:         gpu_async.dealloc on %[[C]] id(3)
+// CHECK-NEXT:    gpu_async.stream.destroy %[[S]]{{$}}
+// CHECK-NOT:     synchronize
+// CHECK:         return
+memref.global "private" constant @zero : memref<8xf32> = dense<0.0>
+func.func @onDevice(%x: memref<8xf32>, %y: memref<8xf32>) attributes {gpu_async.arrays_on_device} {
+  %s0 = gpu_async.stream.create
+  %m = gpu_async.alloc on %s0 id(0) () : memref<8xf32>
+  %zero = memref.get_global @zero : memref<8xf32>
+  gpu_async.memcpy on %s0 id(1) %m, %zero : memref<8xf32>, memref<8xf32>
+  gpu_async.memcpy on %s0 id(2) %y, %x : memref<8xf32>, memref<8xf32>
+  gpu_async.stream.synchronize %s0
+  gpu_async.dealloc on %s0 id(3) %m : memref<8xf32>
+  gpu_async.stream.destroy %s0
+  return
+}
+
+// -----
+
+// A copy of memory that the host may write is waited for.
+// CHECK-LABEL: func.func @changes(
+// CHECK:         gpu_async.stream.synchronize
+memref.global "private" @changing : memref<8xf32> = dense<0.0>
+func.func @changes(%y: memref<8xf32>) attributes {gpu_async.arrays_on_device} {
+  %s0 = gpu_async.stream.create
+  %from = memref.get_global @changing : memref<8xf32>
+  gpu_async.memcpy on %s0 id(0) %y, %from : memref<8xf32>, memref<8xf32>
+  gpu_async.stream.synchronize %s0
+  gpu_async.stream.destroy %s0 idle
+  return
+}

@@ -80,6 +80,9 @@ def GPUAsync_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral getStreamName() {
       return "gpu_async.stream";
     }
+    static constexpr ::llvm::StringLiteral getArraysOnDeviceName() {
+      return "gpu_async.arrays_on_device";
+    }
   }];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;

@@ -22,6 +22,11 @@ namespace mlir::gpuasync {
 inline constexpr llvm::StringLiteral kStreamAttrName =
     GPUAsyncDialect::getStreamName();
 
+/// On a public function, a unit attribute: memory that callers give it is the
+/// device's own.
+inline constexpr llvm::StringLiteral kArraysOnDeviceAttrName =
+    GPUAsyncDialect::getArraysOnDeviceName();
+
 /// What gpu-async-print-schedule prints, of one function or, with an empty
 /// name, of all; errors are at their ops.
 FailureOr<std::string> drawSchedules(ModuleOp module, StringRef function,

@@ -480,6 +480,10 @@ def GPUAsyncTakeStream
       or frees memory on the host;
     - at the end, if it copies between memory that it did not allocate for the
       device itself, or registers host memory: such copies may end in a host wait.
+      Copies of constants do not. With `gpu_async.arrays_on_device` on the function,
+      a unit attribute, its arguments are the device's memory, too.
+
+    What is freed behind the last wait is freed on the caller's stream.
 
     A public function that is used in the module is refused.
 
