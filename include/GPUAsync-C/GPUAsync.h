@@ -84,9 +84,25 @@ typedef struct gpuasync_value {
 GPUASYNC_API gpuasync_value
 gpuasync_value_make(void *data, uint32_t type, uint32_t rank,
                     const int64_t *shape) GPUASYNC_NOEXCEPT;
-/** Frees what the library allocated for a result, and clears the value. */
+/** Frees what the library allocated for a result, and clears the value. Waits
+ *  for nothing: device memory is free behind the calls that were enqueued so
+ *  far, which may use it. */
 GPUASYNC_API void
 gpuasync_value_release(gpuasync_value *value) GPUASYNC_NOEXCEPT;
+/** Waits until the elements of a result of gpuasync_callable_enqueue are
+ *  computed; nothing of other values. An error of the work up to there is the
+ *  result, of every wait for it. */
+GPUASYNC_API gpuasync_status *
+gpuasync_value_wait(const gpuasync_value *value) GPUASYNC_NOEXCEPT;
+/** The same, and copies the elements to host memory, `data`, in row-major
+ *  order. The value is a result that the library has allocated on a device, or
+ *  a copy of its members that `owner` keeps; else GPUASYNC_INVALID_ARGUMENT.
+ *  Calls that were enqueued later are not waited for. After GPUASYNC_TIMEOUT
+ *  `data` may still be written, until gpuasync_context_wait_abandoned returns
+ *  success. */
+GPUASYNC_API gpuasync_status *
+gpuasync_value_download(const gpuasync_value *value,
+                        void *data) GPUASYNC_NOEXCEPT;
 
 /** How to compile. Begins with its size, which the caller sets. Members that
  *  the size does not hold as a whole count as null. */
@@ -95,7 +111,7 @@ typedef struct gpuasync_compile_options {
   const char *name;   /**< of the program in messages; null: "<program>" */
   const char *device; /**< as gpuasync_context_open has it; null: "auto" */
   /** Words "key=value" with spaces between them, null for none: opt-level=0..3,
-   *  offload=auto|off|error, place=copy|off, memory=plan|space|keep,
+   *  offload=auto|off|error, place=copy|off|device, memory=plan|space|keep,
    *  blas=off|auto, max-streams=N, subgroup-size=N, stream=none|caller,
    *  shared-libs=a.so,b.so. */
   const char *options;
@@ -215,6 +231,36 @@ gpuasync_callable_call_on(const gpuasync_callable *callable, void *stream,
                           const gpuasync_value *arguments, size_t argumentCount,
                           gpuasync_value *results,
                           size_t resultCount) GPUASYNC_NOEXCEPT;
+
+/** Whether results of the executable's functions stay on the device: those of
+ *  place=device on a device with memory of its own. */
+GPUASYNC_API int32_t gpuasync_executable_keeps_arrays(
+    const gpuasync_executable *executable) GPUASYNC_NOEXCEPT;
+/** Calls a function of an executable whose results stay on the device, and
+ *  returns once its work is enqueued, as far as the function lets it
+ *  (docs/Passes.md, gpu-async-take-stream); others are called as by
+ *  gpuasync_callable_call. All such calls of a device, from any thread and of
+ *  any executable, are in one order.
+ *
+ *  Tensors may be on the host, and are read before this returns, or on the
+ *  device. The device's are results of such calls, released or not when their
+ *  work runs; or memory of the caller's, which must stay as it is until a
+ *  result of this call has been waited for. A result with `data` null stays on
+ *  the device: gpuasync_value_wait, gpuasync_value_download. Errors of enqueued
+ *  work are those of these waits. After an error of this function nothing of
+ *  the call is under way, but as gpuasync_callable_call has it. */
+GPUASYNC_API gpuasync_status *
+gpuasync_callable_enqueue(const gpuasync_callable *callable,
+                          const gpuasync_value *arguments, size_t argumentCount,
+                          gpuasync_value *results,
+                          size_t resultCount) GPUASYNC_NOEXCEPT;
+/** A stream of the executable's device in whose order gpuasync_callable_enqueue
+ *  puts its work: the vendor's handle, for others to wait for or to be waited
+ *  for by. Null with GPUASYNC_UNSUPPORTED where results do not stay on the
+ *  device. */
+GPUASYNC_API gpuasync_status *
+gpuasync_executable_queue(const gpuasync_executable *executable,
+                          void **out) GPUASYNC_NOEXCEPT;
 
 /** gpuasync_executable_lookup, gpuasync_callable_call and the release in one.
  */

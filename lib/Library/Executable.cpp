@@ -12,6 +12,7 @@
 #include "Execution/Types.h"
 #include "GPUAsync-C/GPUAsync.h"
 #include "GPUAsync/Kernels/CPU/Object.h"
+#include "Library/DeviceArrays.h"
 #include "Library/Options.h"
 
 #include "gpuasync/Memory.h"
@@ -38,6 +39,7 @@ struct SharedDevice {
   std::vector<std::string> targets;
   int32_t ordinal = 0;
   bool isCpu = false;
+  std::shared_ptr<DeviceQueue> queue; ///< of calls that do not wait
 };
 
 struct Parameter {
@@ -72,6 +74,7 @@ struct gpuasync_executable {
   std::atomic<size_t> references{1};
   std::shared_ptr<SharedDevice> device;
   bool deviceArrays = false; ///< arrays are where the device reaches them
+  bool keepsArrays = false;  ///< and results stay there
   bool takesStream = false;  ///< functions have one for the caller's
   LinkedProgram linked;
   std::vector<Callable> callables;
@@ -156,6 +159,8 @@ static Expected<std::shared_ptr<SharedDevice>> openDevice(StringRef name) {
       StringRef(gpuasync_context_device(device->context.get())).split(':');
   device->isCpu = kind == "cpu";
   (void)number.getAsInteger(10, device->ordinal);
+  device->queue =
+      std::make_shared<DeviceQueue>(device->context.get(), device->ordinal);
   known = same = device;
   return device;
 }
@@ -199,6 +204,13 @@ static const char *const typeNames[] = {
 static std::string typeName(uint32_t type) {
   return type < std::size(typeNames) ? typeNames[type]
                                      : "type " + std::to_string(type);
+}
+
+static unsigned bytesOf(uint32_t type) {
+  static constexpr uint8_t bytes[] = {0, 1, 1, 2, 4, 8, 1, 2,
+                                      4, 8, 2, 2, 4, 8, 8, 16};
+  static_assert(std::size(bytes) == std::size(typeNames));
+  return type < std::size(bytes) ? bytes[type] : 0;
 }
 
 /// Integers of one width are one, whatever their sign.
@@ -307,6 +319,11 @@ static Error compileProgram(Program &program, StringRef text, StringRef name,
       how.blas = mlir::gpuasync::BlasMode::Off;
     else
       options.sharedLibs.push_back(library);
+  }
+  if (options.keepsArrays && !executable.device->isCpu) {
+    executable.keepsArrays = true;
+    how.place = mlir::gpuasync::PlaceMode::Off;
+    how.takeStream = how.arraysOnDevice = true;
   }
   executable.deviceArrays =
       !executable.device->isCpu && how.place == mlir::gpuasync::PlaceMode::Off;
@@ -453,6 +470,26 @@ const char *
 gpuasync_executable_device(const gpuasync_executable *executable) noexcept {
   return executable ? gpuasync_context_device(executable->device->context.get())
                     : "";
+}
+
+int32_t gpuasync_executable_keeps_arrays(
+    const gpuasync_executable *executable) noexcept {
+  return executable && executable->keepsArrays;
+}
+
+gpuasync_status *
+gpuasync_executable_queue(const gpuasync_executable *executable,
+                          void **out) noexcept {
+  if (!executable || !out)
+    return fail(GPUASYNC_INVALID_ARGUMENT,
+                "gpuasync_executable_queue: the executable or `out` is null");
+  *out = nullptr;
+  if (!executable->keepsArrays)
+    return fail(GPUASYNC_UNSUPPORTED,
+                "gpuasync_executable_queue: results do not stay on the device; "
+                "compile with place=device, for a device with memory of its "
+                "own");
+  return executable->device->queue->open(*out).release();
 }
 
 gpuasync_context *
@@ -652,12 +689,41 @@ gpuasync_value gpuasync_value_make(void *data, uint32_t type, uint32_t rank,
 void gpuasync_value_release(gpuasync_value *value) noexcept {
   if (!value)
     return;
+  if (DeviceArray *array = DeviceArray::of(*value)) {
+    delete array;
+    *value = gpuasync_value();
+    return;
+  }
   // Another result may be allocated here, of which a device has no copy.
   if (value->owner)
     gpuasync_host_memory_changed(value->owner,
                                  malloc_usable_size(value->owner));
   std::free(value->owner);
   *value = gpuasync_value();
+}
+
+gpuasync_status *gpuasync_value_wait(const gpuasync_value *value) noexcept {
+  if (!value)
+    return fail(GPUASYNC_INVALID_ARGUMENT,
+                "gpuasync_value_wait: the value is null");
+  DeviceArray *array = DeviceArray::of(*value);
+  return array ? array->wait().release() : nullptr;
+}
+
+gpuasync_status *gpuasync_value_download(const gpuasync_value *value,
+                                         void *data) noexcept {
+  DeviceArray *array = value ? DeviceArray::of(*value) : nullptr;
+  if (!array)
+    return fail(GPUASYNC_INVALID_ARGUMENT,
+                "gpuasync_value_download: the value is no result that the "
+                "library keeps on a device");
+  uint64_t bytes = bytesOf(value->type);
+  for (uint32_t i = 0; i < value->rank; ++i)
+    bytes *= uint64_t(value->shape[i]);
+  if (bytes && !data)
+    return fail(GPUASYNC_INVALID_ARGUMENT,
+                "gpuasync_value_download: `data` is null");
+  return array->download(value->data, data, bytes).release();
 }
 
 //===----------------------------------------------------------------------===//
@@ -753,6 +819,12 @@ public:
   gpuasync_status *runAndWait(const gpuasync_value *arguments,
                               size_t argumentCount, gpuasync_value *results,
                               size_t resultCount);
+  /// The same in the device's own order, of executables that keep arrays there:
+  /// host arrays are uploaded, and results stay. With `waits` the work is done
+  /// when it returns.
+  gpuasync_status *runOnQueue(const gpuasync_value *arguments,
+                              size_t argumentCount, gpuasync_value *results,
+                              size_t resultCount, bool waits);
 
 private:
   /// Of a call that is over.
@@ -770,6 +842,9 @@ private:
   int64_t *describeArray(const Parameter &parameter,
                          const gpuasync_value &value);
   void announce(const Parameter &parameter, const Range &range);
+  gpuasync_status *makeDeviceMemory(MutableArrayRef<gpuasync_value> arguments,
+                                    ArrayRef<gpuasync_value> results);
+  gpuasync::Status endOnQueue(bool failed, std::shared_ptr<Ready> &ready);
   gpuasync_status *prepareResult(size_t index, gpuasync_value &result);
   void readResult(size_t index, gpuasync_value &result);
 
@@ -782,6 +857,10 @@ private:
   SmallVector<Range, 16> ranges;
   SmallVector<gpuasync_call_array, 16> arrays; ///< for the runtime
   SmallVector<void *, 4> allocated; ///< for results; the caller's in the end
+  DeviceQueue *queue = nullptr;     ///< of a call in the device's order
+  /// On the device: copies of arguments, and by index what results get.
+  SmallVector<void *, 8> uploads, kept;
+  bool isPlaced = false; ///< these are there
 };
 
 } // namespace
@@ -870,9 +949,15 @@ gpuasync_status *Call::check(const char *what, size_t index,
           "given on device " + Twine(value.device) +
               ", but the executable is on " +
               gpuasync_context_device(executable.device->context.get()));
+    if (executable.keepsArrays && parameter.kind == GPUASYNC_KIND_MEMREF &&
+        !onDevice)
+      return refuse(what, index, parameter,
+                    "given in host memory, which place=device does not write; "
+                    "pass an array on the device, or compile with place=copy");
     // The cpu device reaches all. Memrefs may be either: the program knows.
+    const bool isUploaded = queue && !onDevice && what == StringRef("argument");
     if (!executable.device->isCpu && parameter.kind == GPUASYNC_KIND_TENSOR &&
-        onDevice != executable.deviceArrays)
+        onDevice != executable.deviceArrays && !isUploaded)
       return refuse(what, index, parameter,
                     onDevice ? "given on the device; compile with place=off "
                                "for arrays that are there"
@@ -936,6 +1021,93 @@ gpuasync_status *Call::checkSizes(const gpuasync_value *arguments) {
   return nullptr;
 }
 
+/// Of a parameter of constant sizes.
+static uint64_t countBytes(const Parameter &parameter) {
+  uint64_t bytes = parameter.bytes;
+  for (int64_t size : parameter.shape)
+    bytes *= uint64_t(size);
+  return bytes;
+}
+
+/// Copies an argument of the host's to the device. The runtime has read
+/// pageable memory when it returns, but not what a caller has pinned. True if
+/// that may be read later.
+static bool upload(gpuasync_frame *frame, gpuasync_stream *stream, void *to,
+                   const void *from, uint64_t bytes) {
+  constexpr uint64_t mostCopied = 16 << 20;
+  if (!bytes)
+    return false;
+  void *copy = bytes <= mostCopied ? std::malloc(bytes) : nullptr;
+  if (copy)
+    std::memcpy(copy, from, bytes);
+  gpuasync_memcpy(frame, stream, to, copy ? copy : from, bytes,
+                  GPUASYNC_NO_SITE);
+  std::free(copy);
+  return !copy;
+}
+
+/// Uploads the tensors that are on the host, and allocates what results get.
+gpuasync_status *
+Call::makeDeviceMemory(MutableArrayRef<gpuasync_value> arguments,
+                       ArrayRef<gpuasync_value> results) {
+  kept.assign(results.size(), nullptr);
+  bool isReadLater = false;
+  gpuasync::Status status =
+      queue->run([&](gpuasync_frame *frame, gpuasync_stream *stream) {
+        for (auto [parameter, value, range] :
+             zip(function.arguments, arguments, ranges)) {
+          if (parameter.kind != GPUASYNC_KIND_TENSOR ||
+              value.device != GPUASYNC_HOST)
+            continue;
+          const uint64_t bytes = range.end - range.begin;
+          // Nothing has no address.
+          void *copy =
+              gpuasync_alloc(frame, stream, std::max<uint64_t>(bytes, 1),
+                             GPUASYNC_ALLOC_DEVICE, GPUASYNC_NO_SITE);
+          isReadLater |= upload(frame, stream, copy, value.data, bytes);
+          uploads.push_back(copy);
+          value.data = copy;
+          value.device = queue->getOrdinal();
+          range = {reinterpret_cast<uintptr_t>(copy),
+                   reinterpret_cast<uintptr_t>(copy) + bytes};
+        }
+        for (auto [index, parameter] : enumerate(function.results))
+          if (function.destinations[index] >= 0 && !results[index].data)
+            kept[index] = gpuasync_alloc(
+                frame, stream, std::max<uint64_t>(countBytes(parameter), 1),
+                GPUASYNC_ALLOC_DEVICE, GPUASYNC_NO_SITE);
+      });
+  if (status.ok()) {
+    isPlaced = true;
+    return isReadLater ? queue->wait().release() : nullptr;
+  }
+  // The frame has freed it.
+  uploads.clear();
+  kept.clear();
+  return fail(status.code(), "@" + Twine(function.name) +
+                                 ": device memory for its arguments and "
+                                 "results: " +
+                                 status.message());
+}
+
+/// Frees what the call alone had on the device, behind its work, and says when
+/// the results are there.
+gpuasync::Status Call::endOnQueue(bool failed, std::shared_ptr<Ready> &ready) {
+  return queue->run([&](gpuasync_frame *frame, gpuasync_stream *stream) {
+    for (void *copy : uploads)
+      gpuasync_dealloc(frame, stream, copy, GPUASYNC_NO_SITE);
+    if (failed) {
+      for (void *memory : kept)
+        gpuasync_dealloc(frame, stream, memory, GPUASYNC_NO_SITE);
+      return;
+    }
+    gpuasync_event *event =
+        gpuasync_event_record(frame, stream, GPUASYNC_NO_SITE);
+    ready = std::make_shared<Ready>(
+        gpuasync_event_export(frame, event, GPUASYNC_NO_SITE));
+  });
+}
+
 /// Finds or makes the memory of a result by destination.
 gpuasync_status *Call::prepareResult(size_t index, gpuasync_value &result) {
   const Parameter &parameter = function.results[index];
@@ -955,14 +1127,18 @@ gpuasync_status *Call::prepareResult(size_t index, gpuasync_value &result) {
         return refuse("result", index, parameter,
                       "its memory is that of an argument or another result");
     ranges.push_back(range);
+  } else if (destination >= 0 && queue) {
+    value = gpuasync_value_make(kept[index], parameter.type, parameter.rank,
+                                parameter.shape.data());
+    value.device = queue->getOrdinal();
+    range.begin = reinterpret_cast<uintptr_t>(kept[index]);
+    range.end = range.begin + countBytes(parameter);
   } else if (destination >= 0) {
     if (executable.deviceArrays)
       return refuse("result", index, parameter,
                     "place=off writes to memory of the device, which the "
                     "caller gives in data");
-    uint64_t bytes = parameter.bytes;
-    for (int64_t size : parameter.shape)
-      bytes *= uint64_t(size);
+    const uint64_t bytes = countBytes(parameter);
     void *memory =
         std::aligned_alloc(64, alignTo(std::max<uint64_t>(bytes, 1), 64));
     if (!memory)
@@ -1048,14 +1224,25 @@ gpuasync_status *Call::run(void *stream, const gpuasync_value *arguments,
             check("argument", i, parameter, arguments[i], range))
       return status;
     ranges.push_back(range);
-    announce(parameter, range);
+  }
+  if (gpuasync_status *status = checkSizes(arguments))
+    return status;
+  SmallVector<gpuasync_value, 0> placed;
+  if (queue) {
+    placed.assign(arguments, arguments + argumentCount);
+    if (gpuasync_status *status =
+            makeDeviceMemory(placed, ArrayRef(results, resultCount)))
+      return status;
+    arguments = placed.data();
+  }
+  for (size_t i = 0; i < argumentCount; ++i) {
+    const Parameter &parameter = function.arguments[i];
+    announce(parameter, ranges[i]);
     packed[function.layout.arguments[i]] =
         parameter.kind == GPUASYNC_KIND_NUMBER
             ? arguments[i].data
             : describeArray(parameter, arguments[i]);
   }
-  if (gpuasync_status *status = checkSizes(arguments))
-    return status;
   // The caller's values are written after success only.
   SmallVector<gpuasync_value, 2> made(results, results + resultCount);
   gpuasync::Status status;
@@ -1108,9 +1295,60 @@ gpuasync_status *Call::runOn(void *stream, const gpuasync_value *arguments,
   return finish(std::move(status));
 }
 
+/// The error of a call, `status`, and of the wait for its work.
+static gpuasync::Status join(gpuasync::Status status,
+                             gpuasync::Status awaited) {
+  if (awaited.code() == GPUASYNC_TIMEOUT)
+    return gpuasync::Status(fail(
+        status.ok() ? awaited.code() : status.code(),
+        Twine(status.message()) + (status.ok() ? "" : "; ") +
+            awaited.message() +
+            "; that work still uses the memory of the call, so wait for it "
+            "before you free any "
+            "(gpuasync_context_wait_abandoned; in Python ga.wait_abandoned)"));
+  return status.ok() ? std::move(awaited) : std::move(status);
+}
+
+gpuasync_status *Call::runOnQueue(const gpuasync_value *arguments,
+                                  size_t argumentCount, gpuasync_value *results,
+                                  size_t resultCount, bool waits) {
+  // What run refuses at once needs no queue.
+  if (resultCount != function.results.size() || (resultCount && !results))
+    return run(nullptr, arguments, argumentCount, results, resultCount);
+  const std::shared_ptr<DeviceQueue> &shared = executable.device->queue;
+  void *native = nullptr;
+  gpuasync::Status status = shared->open(native);
+  if (!status.ok())
+    return status.release();
+  queue = shared.get();
+  SmallVector<gpuasync_value, 4> made(results, results + resultCount);
+  status = gpuasync::Status(
+      run(native, arguments, argumentCount, made.data(), resultCount));
+  if (!isPlaced)
+    return finish(std::move(status));
+  std::shared_ptr<Ready> ready;
+  gpuasync::Status ended = endOnQueue(!status.ok(), ready);
+  if (status.ok())
+    status = std::move(ended);
+  // After an error the arguments are the caller's again.
+  if (waits || !status.ok())
+    status = join(std::move(status), queue->wait());
+  if (!status.ok())
+    return finish(std::move(status));
+  for (size_t i = 0; i < resultCount; ++i) {
+    if (kept[i])
+      made[i].owner = new DeviceArray(shared, kept[i], ready);
+    results[i] = made[i];
+  }
+  return finish(std::move(status));
+}
+
 gpuasync_status *Call::runAndWait(const gpuasync_value *arguments,
                                   size_t argumentCount, gpuasync_value *results,
                                   size_t resultCount) {
+  if (executable.keepsArrays)
+    return runOnQueue(arguments, argumentCount, results, resultCount,
+                      /*waits=*/true);
   // What run refuses at once needs no stream.
   if (!executable.takesStream || resultCount != function.results.size() ||
       (resultCount && !results))
@@ -1127,16 +1365,7 @@ gpuasync_status *Call::runAndWait(const gpuasync_value *arguments,
   // timeout it is abandoned with the stream.
   gpuasync::Status awaited(gpuasync_context_stream_synchronize(stream));
   gpuasync_context_stream_destroy(stream);
-  if (awaited.code() == GPUASYNC_TIMEOUT)
-    status = gpuasync::Status(fail(
-        status.ok() ? awaited.code() : status.code(),
-        Twine(status.message()) + (status.ok() ? "" : "; ") +
-            awaited.message() +
-            "; that work still uses the memory of the call, so wait for it "
-            "before you free any "
-            "(gpuasync_context_wait_abandoned; in Python ga.wait_abandoned)"));
-  else if (status.ok())
-    status = std::move(awaited);
+  status = join(std::move(status), std::move(awaited));
   for (size_t i = 0; i < resultCount && status.ok(); ++i)
     results[i] = made[i];
   return finish(std::move(status));
@@ -1151,6 +1380,20 @@ gpuasync_status *gpuasync_callable_call(const gpuasync_callable *callable,
     return fail(GPUASYNC_INVALID_ARGUMENT, "the callable is null");
   return Call(*callable->executable, *callable->callable)
       .runAndWait(arguments, argumentCount, results, resultCount);
+}
+
+gpuasync_status *gpuasync_callable_enqueue(const gpuasync_callable *callable,
+                                           const gpuasync_value *arguments,
+                                           size_t argumentCount,
+                                           gpuasync_value *results,
+                                           size_t resultCount) noexcept {
+  if (!callable)
+    return fail(GPUASYNC_INVALID_ARGUMENT, "the callable is null");
+  Call call(*callable->executable, *callable->callable);
+  return callable->executable->keepsArrays
+             ? call.runOnQueue(arguments, argumentCount, results, resultCount,
+                               /*waits=*/false)
+             : call.runAndWait(arguments, argumentCount, results, resultCount);
 }
 
 gpuasync_status *gpuasync_callable_call_on(const gpuasync_callable *callable,

@@ -56,9 +56,21 @@ Expected<LibraryOptions> parseLibraryOptions(StringRef text) {
     } else if (key == "offload") {
       error =
           joinErrors(std::move(error), parseEnum(key, value, compile.offload));
+    } else if (key == "place" && value == "device") {
+      options.keepsArrays = true;
     } else if (key == "place") {
-      error =
-          joinErrors(std::move(error), parseEnum(key, value, compile.place));
+      options.keepsArrays = false;
+      std::optional<mlir::gpuasync::PlaceMode> place =
+          mlir::gpuasync::parseWord<mlir::gpuasync::PlaceMode>(value);
+      if (place)
+        compile.place = *place;
+      else
+        error = joinErrors(
+            std::move(error),
+            refuse(key, value,
+                   "one of " +
+                       mlir::gpuasync::listWords<mlir::gpuasync::PlaceMode>() +
+                       ", device"));
     } else if (key == "blas") {
       error = joinErrors(std::move(error), parseEnum(key, value, compile.blas));
     } else if (key == "memory") {

@@ -14,6 +14,8 @@ namespace gpuexec {
 
 struct LibraryOptions {
   CompileOptions compile;
+  /// place=device: where the device has memory of its own, results stay there.
+  bool keepsArrays = false;
   std::vector<std::string> sharedLibs;
 };
 
