@@ -687,8 +687,32 @@ def refuse_left(module):
             refuse(op)
 
 
-def lower(traced):
-    """The text of the program; its function is @main. A ValueError of what has no lowering."""
+def pass_by_value(module, numbers):
+    """Makes these arguments of @main, tensors without dimensions, numbers: the last arguments, in this order."""
+    main = next(each for each in module.body.operations if each.operation.name == "func.func" and each.name.value == "main")
+    block = main.regions[0].blocks[0]
+    with main.location, ir.InsertionPoint.at_block_begin(block):
+        for number in numbers:
+            tensor = block.arguments[number]
+            value = block.add_argument(ir.RankedTensorType(tensor.type).element_type, tensor.location)
+            made = ir.Operation.create("tensor.from_elements", results=[tensor.type], operands=[value])
+            tensor.replace_all_uses_with(made.result)
+    for number in sorted(numbers, reverse=True):
+        block.erase_argument(number)
+    with module.context:
+        types = [argument.type for argument in block.arguments]
+        main.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, main.type.results))
+        if "arg_attrs" in main.attributes:
+            attributes = list(main.attributes["arg_attrs"])
+            kept = [each for place, each in enumerate(attributes) if place not in numbers]
+            main.attributes["arg_attrs"] = ir.ArrayAttr.get(kept + [attributes[number] for number in numbers])
+
+
+def lower(traced, by_value=()):
+    """The text of the program; its function is @main. A ValueError of what has no lowering.
+
+    Arguments `by_value`, arrays without dimensions, are passed as numbers behind the others: the host has them.
+    """
     stablehlo_library.register_stablehlo_passes()
     module = traced.compiler_ir("stablehlo")
     with module.context:
@@ -707,6 +731,8 @@ def lower(traced):
         erase_casts(module)
         saturate(module)
         lower_loops(module)
+        if by_value:
+            pass_by_value(module, by_value)
         run(module, "canonicalize", "cse")
         refuse_left(module)
         for op in loops.operations(module.operation):

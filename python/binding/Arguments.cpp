@@ -53,6 +53,9 @@ Place::Place(gpuasync_executable *executable)
                    : kind == "hip" ? dlpack::RocmHost
                                    : dlpack::Cpu;
   gpuasync_context_retain(context);
+  // Without one calls say what is wrong.
+  if (gpuasync_executable_keeps_arrays(executable))
+    gpuasync_status_free(gpuasync_executable_queue(executable, &queue));
 }
 
 Place::~Place() {
@@ -584,6 +587,8 @@ bool Arguments::addDLPack(PyObject *object, bool written, Place &place,
   Ref number;
   if (side.onDevice && stream) {
     number = Ref(place.dlpackStream(stream->native));
+  } else if (side.onDevice && place.queue) {
+    number = Ref(place.dlpackStream(place.queue));
   } else if (side.onDevice) {
     gpuasync_stream *arrivals = place.arrivals();
     if (!arrivals)
@@ -613,7 +618,8 @@ bool Arguments::addDLPack(PyObject *object, bool written, Place &place,
   if (!addTensor(*tensor, readOnly, written,
                  side.onDevice ? device.id : GPUASYNC_HOST, refuse))
     return false;
-  arriving |= side.onDevice && !stream;
+  arriving |= side.onDevice && !stream && !place.queue;
+  foreign |= side.onDevice;
   hold[count].kept = Kept::Object;
   hold[count].object = capsule.release();
   ++count;

@@ -28,6 +28,8 @@ public:
   Place &operator=(const Place &) = delete;
 
   bool isCpu() const { return kind == "cpu"; }
+  /// Whether results stay on the device, and calls wait for nothing.
+  bool keepsArrays() const { return queue; }
   /// Whether work of calls that have ended may still use what they were given.
   bool hasAbandoned() const;
   const std::string &name() const { return device; }
@@ -43,6 +45,8 @@ private:
   std::string device, kind;
   gpuasync_context *context;
   gpuasync_stream *stream = nullptr;
+  void *queue = nullptr; ///< whose order such calls are in
+  friend class Arguments;
 };
 
 /// A caller's stream, which a call is ordered into: the vendor's handle, null
@@ -75,6 +79,9 @@ public:
   /// Waits for work of producers on the device, without the GIL. False after an
   /// error.
   bool arrive(Place &place);
+  /// Whether the device reads or writes memory that others may free or write
+  /// when the call is over.
+  bool hasForeign() const { return foreign; }
 
   /// Puts what keeps the memory of the values into a list, where it may stay
   /// longer than here. False after an error.
@@ -117,7 +124,7 @@ private:
   static constexpr size_t few = 8;
   size_t count = 0;
   std::optional<CallersStream> stream;
-  bool arriving = false;
+  bool arriving = false, foreign = false;
   gpuasync_value fewValues[few];
   Hold fewHolds[few];
   std::unique_ptr<gpuasync_value[]> manyValues;

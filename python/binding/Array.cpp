@@ -7,6 +7,7 @@
 
 #include "Array.h"
 #include "DLPack.h"
+#include "Errors.h"
 #include "Operators.h"
 #include "Types.h"
 
@@ -113,12 +114,18 @@ static bool isOnHost(const Array *self) {
   return self->value.device == GPUASYNC_HOST;
 }
 
+/// Whether the elements are on the device, in memory of the array's own.
+static bool isKept(const Array *self) {
+  return !isOnHost(self) && self->storage;
+}
+
 //===----------------------------------------------------------------------===//
 // The buffer protocol
 //===----------------------------------------------------------------------===//
 
 static const char *const onDevice =
-    "the array is on the device; take it by DLPack (torch.from_dlpack, "
+    "the array is on the device; numpy() copies it to the host where it is a "
+    "result of its own, and others take it by DLPack (torch.from_dlpack, "
     "cupy.from_dlpack)";
 
 static const char *const readOnly =
@@ -303,6 +310,17 @@ static PyObject *toDLPack(PyObject *object, PyObject *args, PyObject *kwargs) {
                       "max_version is a tuple of two integers");
     return nullptr;
   }
+  // Any stream may read it then at once.
+  if (isKept(self)) {
+    gpuasync::Status status = [self] {
+      WithoutGil free;
+      return self->storage->wait();
+    }();
+    if (!status.ok()) {
+      raise(Error::Call, status);
+      return nullptr;
+    }
+  }
   // Before version 1 no consumer knows that it is not to write.
   if (major < 1 && isReadOnly(self)) {
     PyErr_SetString(PyExc_BufferError, readOnly);
@@ -394,25 +412,68 @@ static PyObject *view(PyObject *object, PyObject *dtype) {
                    self->deviceType, self->pending);
 }
 
+/// Copies the elements of an array on the device to the host, where `data` has
+/// room for them, which `owner` keeps. Waits for them without the GIL; false
+/// after an error.
+static bool download(Array *self, void *data, PyObject *owner) {
+  gpuasync::Status status = [&] {
+    WithoutGil free;
+    return self->storage->download(data);
+  }();
+  if (status.ok())
+    return true;
+  // Work that goes on may still write it.
+  if (status.code() == GPUASYNC_TIMEOUT)
+    Py_XINCREF(owner);
+  raise(Error::Call, status);
+  return false;
+}
+
+/// A copy of NumPy's of an array on the device, which is read-only: what is
+/// written to it would change nothing there.
+static Ref copyToHost(Array *self, PyObject *numpy) {
+  const ElementType &element = *elementType(self->value.type);
+  Ref shape(getShape(reinterpret_cast<PyObject *>(self), nullptr));
+  Ref array(shape
+                ? PyObject_CallMethod(numpy, "empty", "Os", shape.get(),
+                                      element.format ? element.numpy : "uint16")
+                : nullptr);
+  Py_buffer view;
+  if (!array || PyObject_GetBuffer(array.get(), &view, PyBUF_WRITABLE) < 0)
+    return Ref();
+  const bool done = download(self, view.buf, array.get());
+  PyBuffer_Release(&view);
+  Ref flagged(done ? PyObject_CallMethod(array.get(), "setflags", "O", Py_False)
+                   : nullptr);
+  return flagged ? std::move(array) : Ref();
+}
+
 PyObject *toNumPy(PyObject *object, PyObject *) {
   // NumPy asks here when it was given no buffer.
-  if (!isOnHost(cast(object))) {
+  Array *self = cast(object);
+  if (!isOnHost(self) && !isKept(self)) {
     PyErr_SetString(PyExc_BufferError, onDevice);
     return nullptr;
   }
   Ref numpy(PyImport_ImportModule("numpy"));
   if (!numpy)
     return nullptr;
-  if (elementType(cast(object)->value.type)->format)
-    return PyObject_CallMethod(numpy.get(), "asarray", "O", object);
+  const bool hasFormat = elementType(self->value.type)->format;
+  Ref copy;
+  if (isKept(self) && !(copy = copyToHost(self, numpy.get())))
+    return nullptr;
+  if (hasFormat)
+    return copy ? copy.release()
+                : PyObject_CallMethod(numpy.get(), "asarray", "O", object);
   Ref types(PyImport_ImportModule("ml_dtypes"));
   if (!types)
     return nullptr;
   Ref name(PyUnicode_FromString("ui16"));
-  Ref integers(name ? view(object, name.get()) : nullptr);
-  Ref array(integers ? PyObject_CallMethod(numpy.get(), "asarray", "O",
-                                           integers.get())
-                     : nullptr);
+  Ref integers(copy ? nullptr : name ? view(object, name.get()) : nullptr);
+  Ref array(copy       ? copy.release()
+            : integers ? PyObject_CallMethod(numpy.get(), "asarray", "O",
+                                             integers.get())
+                       : nullptr);
   Ref type(array ? PyObject_GetAttrString(types.get(), "bfloat16") : nullptr);
   return type ? PyObject_CallMethod(array.get(), "view", "O", type.get())
               : nullptr;
@@ -435,6 +496,12 @@ static PyObject *asNumPy(PyObject *object, PyObject *args, PyObject *kwargs) {
                                    const_cast<char **>(keywords), &dtype,
                                    &copy))
     return nullptr;
+  if (copy == Py_False && !isOnHost(cast(object))) {
+    PyErr_SetString(PyExc_ValueError,
+                    "an array on the device is copied to the host for NumPy; "
+                    "leave out copy=False");
+    return nullptr;
+  }
   Ref array(toNumPy(object, nullptr));
   if (!array)
     return nullptr;
@@ -446,10 +513,19 @@ static PyObject *asNumPy(PyObject *object, PyObject *args, PyObject *kwargs) {
 
 static PyObject *item(PyObject *object, PyObject *) {
   Array *self = cast(object);
-  if (!isOnHost(self) || countElements(self->value) != 1) {
+  if ((!isOnHost(self) && !isKept(self)) || countElements(self->value) != 1) {
     PyErr_SetString(PyExc_ValueError,
-                    "only an array of one element in host memory is a number");
+                    "only an array of one element is a number, and not where "
+                    "it is a view of memory on the device");
     return nullptr;
+  }
+  if (isKept(self)) {
+    // As long as a write to it may come, which is for ever if it gave up.
+    Ref room(PyByteArray_FromStringAndSize(nullptr, 16));
+    void *data = room ? PyByteArray_AsString(room.get()) : nullptr;
+    return data && download(self, data, room.get())
+               ? readNumber(self->value.type, data)
+               : nullptr;
   }
   return readNumber(self->value.type, self->value.data);
 }

@@ -14,6 +14,8 @@
 
 #include "GPUAsync-C/GPUAsync.h"
 
+#include "gpuasync/Status.h"
+
 #include <atomic>
 #include <memory>
 
@@ -27,6 +29,14 @@ public:
   explicit Storage(const gpuasync_value &value) : owned(value) {}
   Storage(const Storage &) = delete;
   void retain() { references.fetch_add(1, std::memory_order_relaxed); }
+  /// On the device: waits until the elements are there.
+  gpuasync::Status wait() {
+    return gpuasync::Status(gpuasync_value_wait(&owned));
+  }
+  /// The same, and copies them to `data` in row-major order.
+  gpuasync::Status download(void *data) {
+    return gpuasync::Status(gpuasync_value_download(&owned, data));
+  }
   void release() {
     if (references.fetch_sub(1, std::memory_order_acq_rel) == 1)
       delete this;

@@ -386,14 +386,18 @@ PyObject *Invocation::run() {
       results[i] = out->values()[i];
     else
       results[i].data = nullptr;
+  // Arrays of others may be freed or written as soon as the call is over.
+  const bool waits =
+      !signature.place->keepsArrays() || out || arguments->hasForeign();
   gpuasync::Status status = [&] {
     WithoutGil free;
-    return gpuasync::Status(
-        stream ? gpuasync_callable_call_on(signature.callable, stream->native,
-                                           arguments->values(),
-                                           arguments->size(), results, count)
-               : gpuasync_callable_call(signature.callable, arguments->values(),
-                                        arguments->size(), results, count));
+    if (stream)
+      return gpuasync::Status(gpuasync_callable_call_on(
+          signature.callable, stream->native, arguments->values(),
+          arguments->size(), results, count));
+    auto call = waits ? gpuasync_callable_call : gpuasync_callable_enqueue;
+    return gpuasync::Status(call(signature.callable, arguments->values(),
+                                 arguments->size(), results, count));
   }();
   if (!status.ok()) {
     keepWhatIsUsed();

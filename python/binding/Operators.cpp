@@ -7,6 +7,7 @@
 
 #include "Operators.h"
 #include "Array.h"
+#include "Errors.h"
 #include "Types.h"
 
 #include <array>
@@ -316,9 +317,20 @@ static PyObject *reduce(PyObject *object, PyObject *) {
 //===----------------------------------------------------------------------===//
 
 static PyObject *blockUntilReady(PyObject *object, PyObject *) {
-  // The call that made the array has waited for it, unless it was given a
-  // stream, whose order is the caller's.
-  if (reinterpret_cast<Array *>(object)->pending) {
+  // What is on the host is there. A call that was given a stream has left its
+  // order to the caller.
+  Array *self = reinterpret_cast<Array *>(object);
+  if (self->storage && self->value.device != GPUASYNC_HOST) {
+    gpuasync::Status status = [self] {
+      WithoutGil free;
+      return self->storage->wait();
+    }();
+    if (!status.ok()) {
+      raise(Error::Call, status);
+      return nullptr;
+    }
+  }
+  if (self->pending) {
     PyErr_SetString(PyExc_BufferError,
                     "the array is still being written on the stream that its "
                     "call was given; synchronize that stream");

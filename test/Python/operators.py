@@ -336,12 +336,16 @@ class Operators(unittest.TestCase):
             for _ in range(rounds // 2):  # until NumPy's caches are full
                 use()
             gc.collect()
-            counts, blocks = [sys.getrefcount(each) for each in objects], sys.getallocatedblocks()
-            for _ in range(rounds):
-                use()
-            gc.collect()
-        # Less than one thing for each round.
-        self.assertLess(sys.getallocatedblocks() - blocks, rounds // 2)
+            # Less than one thing for each round. Caches of Python's may fill in one of several tries.
+            for _ in range(3):
+                counts, blocks = [sys.getrefcount(each) for each in objects], sys.getallocatedblocks()
+                for _ in range(rounds):
+                    use()
+                gc.collect()
+                more = sys.getallocatedblocks() - blocks
+                if more < rounds // 2:
+                    break
+        self.assertLess(more, rounds // 2)
         for count, each in zip(counts, objects):
             self.assertLess(abs(sys.getrefcount(each) - count), rounds // 2, each)
 

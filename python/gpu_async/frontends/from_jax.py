@@ -15,6 +15,11 @@ import gpu_async
 from . import jax_arrays, lower_jax, static
 
 
+# How an argument is passed: an array, or by value a number of NumPy's, or one of Python's, whose type JAX lets others
+# decide about.
+ARRAY, NUMBER, WEAK = range(3)
+
+
 class Jit:
     """A function that is compiled once for each shape of its arguments, and each value of its static ones."""
 
@@ -28,8 +33,8 @@ class Jit:
         self._lock = threading.Lock()
 
     def __call__(self, *args, **named):
-        (main, results, types), leaves = self._find(args, named)
-        made = main(*leaves)
+        (main, results, types, order), leaves = self._find(args, named)
+        made = main(*[leaves[place] for place in order])
         made = made if isinstance(made, tuple) else (made,) if types else ()
         return jax.tree_util.tree_unflatten(results, [_typed(*each) for each in zip(made, types)])
 
@@ -38,7 +43,7 @@ class Jit:
 
     def schedule(self, *args, **named):
         """What a call with such arguments does on which stream: a Schedule. Compiles as the call would."""
-        (main, _, _), _ = self._find(args, named)
+        (main, *_), _ = self._find(args, named)
         return main.schedule()
 
     def _find(self, args, named):
@@ -61,9 +66,10 @@ class Jit:
         return compiled, leaves
 
     def _compile(self, tree, types, values):
-        shapes = [jax.ShapeDtypeStruct(*each) for each in types]
+        shapes = [jax.ShapeDtypeStruct(shape, dtype, weak_type=how == WEAK) for shape, dtype, how in types]
         shapes = jax.tree_util.tree_unflatten(tree, shapes)
-        for number, (_, dtype) in enumerate(types):
+        by_value = [place for place, (_, _, how) in enumerate(types) if how != ARRAY]
+        for number, (_, dtype, _) in enumerate(types):
             if not _is_supported(dtype):
                 raise gpu_async.ArgumentError(self._describe(shapes, values, number, _UNSUPPORTED % dtype.name))
         args, named = static.merge(*shapes, values)
@@ -77,10 +83,12 @@ class Jit:
             if not _is_supported(result.dtype):
                 raise gpu_async.ArgumentError("result %d of a function of gpu_async.jit is of %s"
                                               % (number, _UNSUPPORTED % result.dtype.name))
-        exe = gpu_async.compile(lower_jax.lower(traced), self._device, name=static.name_of(self._function), **self._options)
+        exe = gpu_async.compile(lower_jax.lower(traced, by_value), self._device, name=static.name_of(self._function),
+                                **{"place": "device", **self._options})
         # Signs of integers are JAX's: a program has none.
+        order = [place for place, (_, _, how) in enumerate(types) if how == ARRAY] + by_value
         return exe["main"], tree, [
-            result.dtype if _is_key(result.dtype) else _element_type(result.dtype) for result in results]
+            result.dtype if _is_key(result.dtype) else _element_type(result.dtype) for result in results], order
 
     def _check(self, args, named):
         """Refuses arguments that the function does not take."""
@@ -162,7 +170,8 @@ def _typed(array, dtype):
 
 
 def _array(leaf, number):
-    """An array, its shape and its type, one that JAX has here: with jax_enable_x64 off it has no f64."""
+    """An array, its shape, its type, one that JAX has here: with jax_enable_x64 off it has no f64; and how it
+    is passed."""
     if isinstance(leaf, jax.core.Tracer):
         raise gpu_async.ArgumentError("a function of gpu_async.jit is called while JAX traces its caller (jax.jit, grad, vmap), which "
                         "has no arrays for it; make it of the whole, as gpu_async.jit(jax.grad(f))")
@@ -172,12 +181,15 @@ def _array(leaf, number):
         raise _Refused(number, "the type %s, neither an array nor a number; name it in static_argnums or static_argnames, or take it "
                        "from around the function (functools.partial)" % type(leaf).__name__)
     if given is not None and not isinstance(leaf, gpu_async.Array) and _is_key(given):
-        return jax.random.key_data(leaf), leaf.shape, given
+        return jax.random.key_data(leaf), leaf.shape, given, ARRAY
     if isinstance(leaf, gpu_async.Array):
         given = jax_arrays.numpy_type(given)
     dtype = jax.dtypes.canonicalize_dtype(jax.dtypes.result_type(leaf) if given is None else given)
+    # What the host has it computes with, and waits for nothing.
+    if isinstance(leaf, (numbers.Number, numpy.generic)) and dtype.kind in "biuf":
+        return dtype.type(leaf).item(), (), dtype, WEAK if given is None else NUMBER
     array = leaf if given == dtype else numpy.asarray(leaf, dtype)
-    return array, array.shape, dtype
+    return array, array.shape, dtype, ARRAY
 
 
 def _element_type(dtype):
