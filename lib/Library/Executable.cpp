@@ -1021,7 +1021,7 @@ gpuasync_status *Call::checkSizes(const gpuasync_value *arguments) {
   return nullptr;
 }
 
-/// Of a parameter of constant sizes.
+/// The bytes of a parameter of constant sizes.
 static uint64_t countBytes(const Parameter &parameter) {
   uint64_t bytes = parameter.bytes;
   for (int64_t size : parameter.shape)
@@ -1312,7 +1312,7 @@ static gpuasync::Status join(gpuasync::Status status,
 gpuasync_status *Call::runOnQueue(const gpuasync_value *arguments,
                                   size_t argumentCount, gpuasync_value *results,
                                   size_t resultCount, bool waits) {
-  // What run refuses at once needs no queue.
+  // A call that run refuses at once needs no queue.
   if (resultCount != function.results.size() || (resultCount && !results))
     return run(nullptr, arguments, argumentCount, results, resultCount);
   const std::shared_ptr<DeviceQueue> &shared = executable.device->queue;

@@ -162,7 +162,7 @@ struct ReadFillValue : OpRewritePattern<linalg::GenericOp> {
   }
 };
 
-/// What a constant of equal elements holds, and an op goes on from, is filled
+/// The elements of a constant that an op goes on from, all equal, are filled
 /// in. Else the constant would be copied to where the op writes, from the host.
 struct FillSplatOutput : OpRewritePattern<linalg::GenericOp> {
   using OpRewritePattern::OpRewritePattern;

@@ -317,7 +317,7 @@ static PyObject *reduce(PyObject *object, PyObject *) {
 //===----------------------------------------------------------------------===//
 
 static PyObject *blockUntilReady(PyObject *object, PyObject *) {
-  // What is on the host is there. A call that was given a stream has left its
+  // An array on the host is there. A call that was given a stream has left its
   // order to the caller.
   Array *self = reinterpret_cast<Array *>(object);
   if (self->storage && self->value.device != GPUASYNC_HOST) {

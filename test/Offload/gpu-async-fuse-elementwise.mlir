@@ -454,7 +454,7 @@ func.func @unused_result(%v: tensor<100xf32>, %start: tensor<3x100xf32>) -> tens
 
 // -----
 
-// What a sum begins with, a constant, is filled in; a number is passed by value.
+// The constant that a sum begins with is filled in; a number is passed by value.
 // CHECK-LABEL: func.func @sumFromConstant(
 // CHECK-SAME: %[[X:.*]]: tensor<64xf32>, %[[N:.*]]: f32)
 // CHECK-NOT: tensor.from_elements

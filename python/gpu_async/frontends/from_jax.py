@@ -185,7 +185,7 @@ def _array(leaf, number):
     if isinstance(leaf, gpu_async.Array):
         given = jax_arrays.numpy_type(given)
     dtype = jax.dtypes.canonicalize_dtype(jax.dtypes.result_type(leaf) if given is None else given)
-    # What the host has it computes with, and waits for nothing.
+    # The host computes with numbers that it has, and waits for nothing.
     if isinstance(leaf, (numbers.Number, numpy.generic)) and dtype.kind in "biuf":
         return dtype.type(leaf).item(), (), dtype, WEAK if given is None else NUMBER
     array = leaf if given == dtype else numpy.asarray(leaf, dtype)
