@@ -500,7 +500,7 @@ Schedule::chooseTile(linalg::LinalgOp op, const llvm::BitVector &tileable,
       isRow && last >= 0 &&
       (goesAlong(op, last, tileable) ||
        (op.getNumReductionLoops() && findColumns(op) == unsigned(last)));
-  // Of columns some that share a sector of memory, or a line of it where that
+  // Columns that share a sector of memory, or a line of it where that still
   // leaves several blocks for each of the device's processors.
   if (threads > 1 && isColumn)
     left = std::clamp<int64_t>(

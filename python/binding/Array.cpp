@@ -119,6 +119,18 @@ static bool isKept(const Array *self) {
   return !isOnHost(self) && self->storage;
 }
 
+bool waitForElements(Array *self) {
+  if (!isKept(self))
+    return true;
+  gpuasync::Status status = [self] {
+    WithoutGil free;
+    return self->storage->wait();
+  }();
+  if (!status.ok())
+    raise(Error::Call, status);
+  return status.ok();
+}
+
 //===----------------------------------------------------------------------===//
 // The buffer protocol
 //===----------------------------------------------------------------------===//
@@ -311,16 +323,8 @@ static PyObject *toDLPack(PyObject *object, PyObject *args, PyObject *kwargs) {
     return nullptr;
   }
   // Any stream may read it then at once.
-  if (isKept(self)) {
-    gpuasync::Status status = [self] {
-      WithoutGil free;
-      return self->storage->wait();
-    }();
-    if (!status.ok()) {
-      raise(Error::Call, status);
-      return nullptr;
-    }
-  }
+  if (!waitForElements(self))
+    return nullptr;
   // Before version 1 no consumer knows that it is not to write.
   if (major < 1 && isReadOnly(self)) {
     PyErr_SetString(PyExc_BufferError, readOnly);

@@ -72,6 +72,9 @@ PyObject *toNumPy(PyObject *array, PyObject *);
 inline bool isReadOnly(const Array *array) {
   return array->value.flags & GPUASYNC_READ_ONLY;
 }
+/// Waits for the call that computes an array in memory of the device's that it
+/// has itself, without the GIL; for no other array. False after an error.
+bool waitForElements(Array *array);
 /// Takes over one reference of `storage`, or with null makes a view, which
 /// `owners` keep. Null after an error.
 PyObject *makeArray(Storage *storage, Ref owners, const gpuasync_value &value,

@@ -7,7 +7,6 @@
 
 #include "Operators.h"
 #include "Array.h"
-#include "Errors.h"
 #include "Types.h"
 
 #include <array>
@@ -320,16 +319,8 @@ static PyObject *blockUntilReady(PyObject *object, PyObject *) {
   // An array on the host is there. A call that was given a stream has left its
   // order to the caller.
   Array *self = reinterpret_cast<Array *>(object);
-  if (self->storage && self->value.device != GPUASYNC_HOST) {
-    gpuasync::Status status = [self] {
-      WithoutGil free;
-      return self->storage->wait();
-    }();
-    if (!status.ok()) {
-      raise(Error::Call, status);
-      return nullptr;
-    }
-  }
+  if (!waitForElements(self))
+    return nullptr;
   if (self->pending) {
     PyErr_SetString(PyExc_BufferError,
                     "the array is still being written on the stream that its "
