@@ -714,8 +714,10 @@ def lower(traced, by_value=()):
     Arguments `by_value`, arrays without dimensions, are passed as numbers behind the others: the host has them.
     """
     stablehlo_library.register_stablehlo_passes()
-    module = traced.compiler_ir("stablehlo")
-    with module.context:
+    # JAX keeps the module, and gives it to whoever lowers the function again.
+    kept = traced.compiler_ir("stablehlo")
+    with kept.context:
+        module = kept.operation.clone()
         erase_shardings(module)
         run(module, "func.func(chlo-legalize-to-stablehlo)", "symbol-dce", "canonicalize", "cse")
         for op in loops.operations(module.operation):

@@ -45,6 +45,20 @@ class Jit(unittest.TestCase):
         self.assertRegex(str(g.schedule(weights, x, 3)), "^@main: [0-9]+ ops on ")
         self.assertEqual(len(g._compiled), 2)
 
+    def test_numbers_and_arrays_in_turn(self):
+        # JAX lowers each of these from one module, which stays as it is.
+        def f(a, b):
+            return a - b
+
+        g = ga.jit(f, device="cpu")
+        two, five = np.float32(2), jnp.float32(5)
+        for _ in range(2):
+            for a, b in (two, five), (five, two), (five, five), (two, two):
+                self.assertEqual(float(g(a, b)), a - b)
+                self.assertEqual(float(ga.jit(f, device="cpu")(a, b)), a - b)
+                self.assertEqual(float(jax.jit(f, keep_unused=True)(a, b)), a - b)
+        self.assertNotIn("arith.", jax.jit(f, keep_unused=True).lower(two, five).as_text())
+
     def test_arguments_by_name(self):
         def f(x, *rest, scale, shift=1.0, **more):
             return x * scale + shift + sum(rest) + more.get("tree", {"a": 0})["a"]
