@@ -30,6 +30,12 @@ inline constexpr KernelMemory cpuKernelMemory = {GPUASYNC_CPU_STACK_BYTES,
 /// all GPUs stay within these bounds, too.
 inline constexpr KernelMemory nvptxKernelMemory = {512 << 10, 48 << 10};
 
+/// The least alignment of a variable of so many bytes in workgroup memory, on
+/// all devices: threads access 16 bytes at a time, if that leaves no gaps.
+constexpr int64_t getWorkgroupAlignment(uint64_t bytes) {
+  return bytes && bytes % 16 == 0 ? 16 : 1;
+}
+
 } // namespace mlir::gpuasync
 
 #endif // GPUASYNC_KERNELMEMORY_H

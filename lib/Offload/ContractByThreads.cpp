@@ -4,20 +4,25 @@
 //
 // Each thread of a block has the sums of some rows and columns in registers. A
 // piece of both operands goes through workgroup memory at a time, and the next
-// one is loaded while the threads compute with it. Of a small tile several
-// threads, side by side, share the steps of the reduction: with more sums each
-// has less to load for one.
+// one is loaded while the threads compute with it: into registers, or, where
+// the device copies to workgroup memory by itself, into further stages of it.
+// Of a small tile several threads, side by side, share the steps of the
+// reduction: with more sums each has less to load for one.
 //===----------------------------------------------------------------------===//
 
 #include "ContractionWriter.h"
 #include "Distribute.h"
 #include "OwnMemory.h"
+#include "SameMemory.h"
 #include "Schedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -56,9 +61,12 @@ struct Side {
 class ThreadWriter : ContractionWriter {
 public:
   ThreadWriter(RewriterBase &b, Contraction &product, Value thread,
-               int64_t threads)
+               int64_t threads, bool hasAsyncCopies, Value begin)
       : ContractionWriter(b, product), output(op.getDpsInitOperand(0)),
-        thread(thread), threads(threads) {}
+        begin(begin), thread(thread), threads(threads),
+        isAsync(hasAsyncCopies && canCopyAsync(product.rows) &&
+                canCopyAsync(product.columns)),
+        wantedSums(isAsync ? 32 : 64) {}
 
   /// False if the op's sizes have no bounds, or the block has no workgroup
   /// memory for the least pieces of the operands.
@@ -68,7 +76,13 @@ public:
 private:
   void setSide(Side &side, OpOperand *operand, unsigned loop, int64_t size,
                int64_t along);
+  bool canCopyAsync(OpOperand *operand);
+  bool chooseStages();
+  bool hasMemory(int64_t bytes) {
+    return hasWorkgroupMemory(op->getParentOfType<gpu::LaunchOp>(), bytes);
+  }
   MemRefType getPieceType(const Side &side);
+  int64_t countPieceBytes();
   Value clampTo(const Side &side, Value place);
   /// How many elements of a piece a thread moves, and where the `i`-th is.
   int64_t countMoved(const Side &side) {
@@ -85,13 +99,19 @@ private:
   }
   SmallVector<Value> loadPieces(Value from);
   void storePieces(ValueRange pieces);
+  Value viewFrom(const Side &side, Value from);
+  void copyPieces(Value stage, Value from);
   void writeTile();
-  SmallVector<Value> multiply(ValueRange sums);
+  void writeTileByStages();
+  SmallVector<Value> loadOwn(const Side &side, Value stage, Value step);
+  SmallVector<Value> multiply(ValueRange sums, Value stage = {});
   SmallVector<Value> loadSums();
   SmallVector<Value> addUp(ValueRange sums);
   void storeSums(ValueRange sums);
 
   OpOperand *output;
+  /// The number that the sums begin with; null: what the output holds.
+  Value begin;
   Value thread;
   int64_t threads;
   SmallVector<Value> sizes;
@@ -101,9 +121,18 @@ private:
   /// Of the reduction, that go through workgroup memory at a time: more of
   /// smaller tiles.
   int64_t steps = 16;
-  static constexpr int64_t unrolled = 4;
+  /// Whether pieces are copied to workgroup memory behind the threads' back,
+  /// and how many of them are there at a time.
+  const bool isAsync;
+  int64_t stages = 1;
+  /// Threads of a subgroup, at least.
+  static constexpr int64_t subgroup = 32;
   /// Of a thread, 8 x 8: it loads 16 elements for the 64 products of a step.
-  static constexpr int64_t wantedSums = 64;
+  /// With copies behind the threads' back 4 x 8: more threads have room.
+  const int64_t wantedSums;
+  /// Steps whose elements are loaded together. Without pieces in registers the
+  /// sums are to leave room for a second block.
+  const int64_t unrolled = isAsync ? 2 : 4;
   /// Threads that share the steps of the same sums, and which of them it is.
   int64_t sharers = 1;
   Value sharer;
@@ -171,22 +200,51 @@ bool ThreadWriter::chooseSizes() {
     setSide(rows, product.rows, product.rowLoop, std::max(*most, down), down);
     setSide(columns, product.columns, product.columnLoop,
             std::max(*wide, across), across);
-    bytes = 0;
-    for (const Side &side : {rows, columns})
-      bytes += getPieceType(side).getNumElements() *
-               *getElementBytes(product.getElementType(side.operand));
-    if (hasWorkgroupMemory(op->getParentOfType<gpu::LaunchOp>(), bytes))
+    if (isAsync ? chooseStages() : hasMemory(countPieceBytes()))
       return true;
   }
   return false;
+}
+
+/// Elements that global memory has at addresses that are known one by one.
+bool ThreadWriter::canCopyAsync(OpOperand *operand) {
+  Type type = product.getElementType(operand);
+  Value memory = getViewed(operand->get());
+  auto launch = op->getParentOfType<gpu::LaunchOp>();
+  return type.isIntOrFloat() && type.getIntOrFloatBitWidth() == 32 &&
+         !launch.getBody().isAncestor(memory.getParentRegion()) &&
+         !cast<MemRefType>(operand->get().getType()).getMemorySpace();
+}
+
+/// Stages of less steps if more of them fit then. False: there is no memory for
+/// two.
+bool ThreadWriter::chooseStages() {
+  constexpr int64_t most = 4, leastSteps = 16;
+  const int64_t least = std::max(leastSteps, unrolled * sharers);
+  while (steps > least && !hasMemory(most * countPieceBytes()))
+    steps /= 2;
+  for (stages = most; stages > 1; --stages)
+    if (hasMemory(stages * countPieceBytes()))
+      return true;
+  return false;
+}
+
+int64_t ThreadWriter::countPieceBytes() {
+  int64_t bytes = 0;
+  for (const Side &side : {rows, columns})
+    bytes += steps * (side.size + 4) *
+             *getElementBytes(product.getElementType(side.operand));
+  return bytes;
 }
 
 /// Somewhat longer rows: steps side by side are in banks of their own.
 MemRefType ThreadWriter::getPieceType(const Side &side) {
   auto space =
       gpu::AddressSpaceAttr::get(b.getContext(), gpu::AddressSpace::Workgroup);
-  return MemRefType::get({steps, side.size + 4},
-                         product.getElementType(side.operand),
+  SmallVector<int64_t> shape{steps, side.size + 4};
+  if (isAsync)
+    shape.insert(shape.begin(), stages);
+  return MemRefType::get(shape, product.getElementType(side.operand),
                          MemRefLayoutAttrInterface(), space);
 }
 
@@ -199,10 +257,14 @@ Value ThreadWriter::clampTo(const Side &side, Value place) {
 /// The place in the tile and the step of an element that the thread moves, so
 /// that threads side by side read what is side by side.
 std::pair<Value, Value> ThreadWriter::getMoved(const Side &side, int64_t i) {
-  Value number = add(thread, index(i * threads));
-  int64_t width = side.isAlongReduction ? steps : side.size;
+  const int64_t width = side.isAlongReduction ? steps : side.size;
+  // Differences of places that are constant stay so in addresses.
+  const bool isSame = threads % width == 0;
+  Value number = isSame ? thread : add(thread, index(i * threads));
   Value inner = arith::RemUIOp::create(b, loc, number, index(width));
   Value outer = arith::DivUIOp::create(b, loc, number, index(width));
+  if (isSame)
+    outer = add(outer, index(i * (threads / width)));
   if (side.isAlongReduction)
     return {outer, inner};
   return {inner, outer};
@@ -257,14 +319,84 @@ void ThreadWriter::storePieces(ValueRange pieces) {
     }
 }
 
+/// The operand from step `from` on, so that what follows of an address does not
+/// change from round to round. Null: its elements do not lie so.
+Value ThreadWriter::viewFrom(const Side &side, Value from) {
+  if (product.reductionLoops.size() != 1)
+    return {};
+  const unsigned loop = product.reductionLoops.front();
+  Value memory = side.operand->get();
+  auto type = cast<MemRefType>(memory.getType());
+  SmallVector<OpFoldResult> offsets, lengths;
+  for (auto [place, result] :
+       llvm::enumerate(op.getMatchingIndexingMap(side.operand).getResults())) {
+    const bool isStep = result == b.getAffineDimExpr(loop);
+    if (!isStep && result.isFunctionOfDim(loop))
+      return {};
+    offsets.push_back(isStep ? OpFoldResult(from) : b.getIndexAttr(0));
+    lengths.push_back(isStep ? OpFoldResult(min(sub(depth, from), index(steps)))
+                             : memref::getMixedSize(b, loc, memory, place));
+  }
+  SmallVector<OpFoldResult> strides(type.getRank(), b.getIndexAttr(1));
+  return memref::SubViewOp::create(b, loc, memory, offsets, lengths, strides);
+}
+
+/// Copies the steps from `from` on, if there are any, which is waited for
+/// later. Behind the last step are zeros.
+void ThreadWriter::copyPieces(Value stage, Value from) {
+  {
+    OpBuilder::InsertionGuard guard(b);
+    auto isAny = scf::IfOp::create(b, loc, less(from, depth));
+    b.setInsertionPointToStart(isAny.thenBlock());
+    Value left = sub(depth, from);
+    for (Side *side : {&rows, &columns}) {
+      Value source = viewFrom(*side, from);
+      auto one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
+      auto width = b.getIndexAttr(side->size + 4);
+      Value target = memref::SubViewOp::create(
+          b, loc, side->memory, ArrayRef<OpFoldResult>{stage, zero, zero},
+          ArrayRef<OpFoldResult>{one, b.getIndexAttr(steps), width},
+          ArrayRef<OpFoldResult>{one, one, one});
+      for (int64_t i = 0; i < countMoved(*side); ++i) {
+        OpBuilder::InsertionGuard guard(b);
+        auto [place, step] = getMoved(*side, i);
+        if (side->size * steps % threads) {
+          Value isThere =
+              less(add(thread, index(i * threads)), index(side->size * steps));
+          auto branch = scf::IfOp::create(b, loc, isThere);
+          b.setInsertionPointToStart(branch.thenBlock());
+        }
+        indices[side->loop] = clampTo(*side, place);
+        Value number = step, valid;
+        if (ShapedType::isDynamic(knownDepth) || knownDepth % steps) {
+          valid = arith::SelectOp::create(b, loc, less(number, left), index(1),
+                                          index(0));
+          number = min(number, sub(left, index(1)));
+        }
+        setIndices(b, loc, source ? number : add(from, number),
+                   product.reductionLoops, sizes, indices);
+        nvgpu::DeviceAsyncCopyOp::create(
+            b, loc, target, ValueRange{index(0), step, place},
+            source ? source : side->operand->get(),
+            product.getPlace(b, side->operand, indices), b.getIndexAttr(1),
+            valid, /*bypassL1=*/nullptr);
+      }
+    }
+  }
+  NVVM::CpAsyncCommitGroupOp::create(b, loc);
+}
+
 SmallVector<Value> ThreadWriter::loadSums() {
   SmallVector<Value> sums;
   for (int64_t i = 0; i < rows.own; ++i)
     for (int64_t j = 0; j < columns.own; ++j) {
       indices[rows.loop] = clampTo(rows, rows.getPlace(b, loc, i));
       indices[columns.loop] = clampTo(columns, columns.getPlace(b, loc, j));
-      Value sum = memref::LoadOp::create(b, loc, output->get(),
-                                         product.getPlace(b, output, indices));
+      Value sum =
+          begin ? begin
+                : memref::LoadOp::create(b, loc, output->get(),
+                                         product.getPlace(b, output, indices))
+                      .getResult();
       if (sharers > 1) { // one of them has it
         sum = arith::SelectOp::create(b, loc, less(sharer, index(1)), sum,
                                       makeNeutral(sum.getType()));
@@ -281,36 +413,80 @@ SmallVector<Value> ThreadWriter::addUp(ValueRange sums) {
   return llvm::map_to_vector(sums, [&](Value sum) -> Value {
     return gpu::SubgroupReduceOp::create(
         b, loc, sum, gpu::AllReduceOperation::ADD,
-        /*uniform=*/true, static_cast<uint32_t>(sharers));
+        /*uniform=*/true, static_cast<uint32_t>(sharers),
+        static_cast<uint32_t>(subgroup / sharers));
   });
+}
+
+/// Whether each of the sharers can store some of a side's elements: these
+/// follow each other in the tile.
+static bool canShare(const Side &side, int64_t sharers) {
+  return side.own % sharers == 0 && (side.own % 4 || sharers <= 4);
 }
 
 void ThreadWriter::storeSums(ValueRange sums) {
   OpBuilder::InsertionGuard outside(b);
-  if (sharers > 1) {
+  // All sharers have the same sums: each stores some rows, or one all.
+  const int64_t together = canShare(rows, sharers) ? sharers : 1;
+  if (sharers > together) {
     auto branch = scf::IfOp::create(b, loc, less(sharer, index(1)));
     b.setInsertionPointToStart(branch.thenBlock());
   }
-  for (int64_t i = 0; i < rows.own; ++i)
+  for (int64_t i = 0; i < rows.own; i += together)
     for (int64_t j = 0; j < columns.own; ++j) {
       OpBuilder::InsertionGuard guard(b);
-      auto setPlace = [&](Side &side, int64_t number) {
-        Value place = add(side.from, side.getPlace(b, loc, number));
+      auto setPlace = [&](Side &side, Value place) {
+        place = add(side.from, place);
         indices[side.loop] = place;
         if (side.isWhole)
           return;
         auto branch = scf::IfOp::create(b, loc, less(place, sizes[side.loop]));
         b.setInsertionPointToStart(branch.thenBlock());
       };
-      setPlace(rows, i);
-      setPlace(columns, j);
-      memref::StoreOp::create(b, loc, sums[i * columns.own + j], output->get(),
+      Value sum = sums[i * columns.own + j], row = rows.getPlace(b, loc, i);
+      for (int64_t other = 1; other < together; ++other)
+        sum = arith::SelectOp::create(b, loc, less(sharer, index(other)), sum,
+                                      sums[(i + other) * columns.own + j]);
+      setPlace(rows, together > 1 ? add(row, sharer) : row);
+      setPlace(columns, columns.getPlace(b, loc, j));
+      memref::StoreOp::create(b, loc, sum, output->get(),
                               product.getPlace(b, output, indices));
     }
 }
 
+/// The thread's elements of a step, fours of them together. Rows of pieces are
+/// whole fours.
+SmallVector<Value> ThreadWriter::loadOwn(const Side &side, Value stage,
+                                         Value step) {
+  constexpr int64_t four = 4;
+  Type type = product.getElementType(side.operand);
+  SmallVector<Value> values;
+  auto getPlace = [&](int64_t i) {
+    SmallVector<Value> place{step, side.getPlace(b, loc, i)};
+    if (stage)
+      place.insert(place.begin(), stage);
+    return place;
+  };
+  if (side.own % four == 0 && VectorType::isValidElementType(type)) {
+    auto vector = VectorType::get({four}, type);
+    const llvm::Align alignment(
+        std::min<int64_t>(four * *getElementBytes(type), 16));
+    for (int64_t i = 0; i < side.own; i += four) {
+      Value loaded = vector::LoadOp::create(b, loc, vector, side.memory,
+                                            getPlace(i), /*nontemporal=*/false,
+                                            llvm::MaybeAlign(alignment));
+      for (int64_t j = 0; j < four; ++j)
+        values.push_back(vector::ExtractOp::create(b, loc, loaded, j));
+    }
+    return values;
+  }
+  for (int64_t i = 0; i < side.own; ++i)
+    values.push_back(memref::LoadOp::create(b, loc, side.memory, getPlace(i)));
+  return values;
+}
+
 /// With what is in workgroup memory.
-SmallVector<Value> ThreadWriter::multiply(ValueRange sums) {
+SmallVector<Value> ThreadWriter::multiply(ValueRange sums, Value stage) {
   auto loop = scf::ForOp::create(b, loc, index(0), index(steps / sharers),
                                  index(unrolled), sums);
   OpBuilder::InsertionGuard guard(b);
@@ -322,9 +498,7 @@ SmallVector<Value> ThreadWriter::multiply(ValueRange sums) {
       step = add(arith::MulIOp::create(b, loc, step, index(sharers)), sharer);
     SmallVector<Value> values[2];
     for (Side *side : {&rows, &columns})
-      for (int64_t i = 0; i < side->own; ++i)
-        values[side == &columns].push_back(memref::LoadOp::create(
-            b, loc, side->memory, ValueRange{step, side->getPlace(b, loc, i)}));
+      llvm::append_range(values[side == &columns], loadOwn(*side, stage, step));
     for (int64_t i = 0; i < rows.own; ++i)
       for (int64_t j = 0; j < columns.own; ++j) {
         Value &sum = now[i * columns.own + j];
@@ -357,6 +531,8 @@ void ThreadWriter::writeTile() {
   } else if (knownDepth) {
     llvm::append_range(carried, loadPieces(index(0)));
   } else {
+    if (begin)
+      storeSums(addUp(carried));
     return;
   }
   auto loop =
@@ -377,6 +553,34 @@ void ThreadWriter::writeTile() {
   storeSums(addUp(loop.getResults().take_front(sums)));
 }
 
+/// While a stage is multiplied, the ones behind it are on their way.
+void ThreadWriter::writeTileByStages() {
+  SmallVector<Value> sums = loadSums();
+  const int64_t ahead = stages - 1;
+  for (int64_t stage = 0; stage < ahead; ++stage)
+    copyPieces(index(stage), index(stage * steps));
+  auto loop = scf::ForOp::create(b, loc, index(0), depth, index(steps), sums);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value from = loop.getInductionVar();
+    Value round = arith::DivUIOp::create(b, loc, from, index(steps));
+    auto getStage = [&](Value number) -> Value {
+      return arith::RemUIOp::create(b, loc, number, index(stages));
+    };
+    // The stage is there, and nobody reads the one before it.
+    NVVM::CpAsyncWaitGroupOp::create(b, loc, ahead - 1);
+    gpu::BarrierOp::create(b, loc);
+    copyPieces(getStage(add(round, index(ahead))),
+               add(from, index(ahead * steps)));
+    scf::YieldOp::create(b, loc,
+                         multiply(loop.getRegionIterArgs(), getStage(round)));
+  }
+  NVVM::CpAsyncWaitGroupOp::create(b, loc, 0);
+  gpu::BarrierOp::create(b, loc);
+  storeSums(addUp(loop.getResults()));
+}
+
 void ThreadWriter::write() {
   OpBuilder::InsertionGuard guard(b);
   auto launch = op->getParentOfType<gpu::LaunchOp>();
@@ -387,8 +591,16 @@ void ThreadWriter::write() {
   depth = countRounds(b, loc, product.reductionLoops, sizes);
   Value place = thread;
   if (sharers > 1) {
-    sharer = arith::RemUIOp::create(b, loc, thread, index(sharers));
-    place = arith::DivUIOp::create(b, loc, thread, index(sharers));
+    // Threads side by side have the same step: what they load is in different
+    // banks, or the same.
+    const int64_t width = subgroup / sharers;
+    Value lane = arith::RemUIOp::create(b, loc, thread, index(subgroup));
+    sharer = arith::DivUIOp::create(b, loc, lane, index(width));
+    place =
+        add(arith::MulIOp::create(
+                b, loc, arith::DivUIOp::create(b, loc, thread, index(subgroup)),
+                index(width)),
+            arith::RemUIOp::create(b, loc, thread, index(width)));
   }
   columns.thread =
       arith::RemUIOp::create(b, loc, place, index(columns.threads));
@@ -399,17 +611,22 @@ void ThreadWriter::write() {
     indices[each] = open(sizes[each], 1);
   rows.from = open(sizes[rows.loop], rows.size);
   columns.from = open(sizes[columns.loop], columns.size);
-  writeTile();
+  if (isAsync)
+    writeTileByStages();
+  else
+    writeTile();
 }
 
 bool offload::contractByThreads(RewriterBase &rewriter, linalg::LinalgOp op,
-                                Value thread, int64_t threads) {
+                                Value thread, int64_t threads,
+                                bool hasAsyncCopies, Value begin) {
   std::optional<Contraction> product = Contraction::match(op);
   if (!product || !op.hasPureBufferSemantics() ||
       !op->getParentOfType<gpu::LaunchOp>())
     return false;
   rewriter.setInsertionPoint(op);
-  ThreadWriter writer(rewriter, *product, thread, threads);
+  ThreadWriter writer(rewriter, *product, thread, threads, hasAsyncCopies,
+                      begin);
   if (!writer.chooseSizes())
     return false;
   writer.write();

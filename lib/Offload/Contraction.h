@@ -54,10 +54,13 @@ bool contractByVectors(RewriterBase &rewriter, linalg::LinalgOp op,
                        VectorRegisters registers);
 
 /// Replaces the op by loops of the block's threads: each has the sums of a
-/// tile, and pieces of the operands go through workgroup memory. False, with
+/// tile, and pieces of the operands go through workgroup memory; with
+/// `hasAsyncCopies` by cp.async of NVIDIA's devices from sm_80 on. The sums
+/// begin with the number `begin`, or with what the output holds. False, with
 /// nothing done, if the tile's size has no bound that is known.
 bool contractByThreads(RewriterBase &rewriter, linalg::LinalgOp op,
-                       Value thread, int64_t threads);
+                       Value thread, int64_t threads, bool hasAsyncCopies,
+                       Value begin = {});
 
 /// Whether tensor cores compute the op: a product of f16 or bf16 elements,
 /// which is added up in f32, and rounded once where it is of fewer digits.

@@ -714,10 +714,10 @@ std::optional<int64_t> offload::findMostRounds(linalg::LinalgOp op,
 }
 
 void offload::distribute(RewriterBase &rewriter, linalg::LinalgOp op,
-                         Value thread, int64_t threads) {
+                         Value thread, int64_t threads, bool hasAsyncCopies) {
   // A product of few results is a reduction.
   if (reduceByThreads(rewriter, op, thread, threads) ||
-      contractByThreads(rewriter, op, thread, threads) ||
+      contractByThreads(rewriter, op, thread, threads, hasAsyncCopies) ||
       elementsByThreads(rewriter, op, thread, threads))
     return;
   rewriter.setInsertionPoint(op);

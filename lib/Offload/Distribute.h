@@ -23,9 +23,10 @@ void makeLoops(RewriterBase &rewriter, linalg::LinalgOp op,
                VectorRegisters registers = {});
 
 /// Replaces the op by loops of thread number `thread` of so many: threads take
-/// turns at the results' elements, in the order of memory.
+/// turns at the results' elements, in the order of memory. `hasAsyncCopies`:
+/// these are for NVIDIA's devices from sm_80 on.
 void distribute(RewriterBase &rewriter, linalg::LinalgOp op, Value thread,
-                int64_t threads);
+                int64_t threads, bool hasAsyncCopies);
 
 /// Replaces the op by loops of the block's threads, of which several work on
 /// one result; between them are barriers. False, with nothing done, if it is no

@@ -13,6 +13,7 @@
 #include "GPUAsync/Offload/Passes.h"
 #include "OwnMemory.h"
 #include "RoundMemory.h"
+#include "SameMemory.h"
 #include "Schedule.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -242,6 +243,33 @@ static void doOnce(Operation *op, gpu::BarrierOp barrier, gpu::LaunchOp launch,
   }
 }
 
+/// Whether all that a fill writes is what the next writer adds to, and nothing
+/// else looks at it in between: a product of more results than `threads` may
+/// share by reducing them together.
+static bool beginsProduct(Operation *op, Operation *next, int64_t threads) {
+  auto fill = dyn_cast<linalg::FillOp>(op);
+  auto product = dyn_cast_or_null<linalg::LinalgOp>(next);
+  if (!fill || !product || fill->getBlock() != product->getBlock() ||
+      product.getNumDpsInits() != 1 || !isContraction(product) ||
+      product.getDpsInits()[0] != fill.getDpsInits()[0])
+    return false;
+  for (Operation *other = op->getNextNode(); other != next;
+       other = other->getNextNode())
+    if (!isMemoryEffectFree(other))
+      return false;
+  SmallVector<unsigned> loops;
+  product.getParallelDims(loops);
+  double results = 1;
+  for (unsigned loop : loops)
+    results *= findMostRounds(product, loop).value_or(1);
+  OpOperand *output = product.getDpsInitOperand(0);
+  return results >= threads &&
+         product.getMatchingIndexingMap(output).isProjectedPermutation() &&
+         llvm::none_of(product.getDpsInputs(), [&](Value input) {
+           return mayBeSame(getViewed(input), getViewed(output->get()));
+         });
+}
+
 /// The body of a block's or a thread's tile, of so many: loops of its linalg
 /// ops.
 LogicalResult LaunchTiles::writeBlock(gpu::LaunchOp launch, Value iterations,
@@ -298,18 +326,38 @@ LogicalResult LaunchTiles::writeBlock(gpu::LaunchOp launch, Value iterations,
         contractByTensorCores(rewriter, launch, ofBlock, thread,
                               schedule.threads, schedule.hasWarpgroups))))
     return keepRest();
-  for (Operation *op : writers) {
+  auto share = [&](linalg::LinalgOp op) {
+    distribute(rewriter, op, thread, schedule.threads, schedule.hasTensorCores);
+  };
+  linalg::FillOp fill;
+  for (auto [place, op] : llvm::enumerate(writers)) {
     if (!isShared || isOfOneThread(op, ofThreads)) {
       if (auto structured = dyn_cast<linalg::LinalgOp>(op))
         makeLoops(rewriter, structured, {vectorRegisters, vectorBits});
+      continue;
+    }
+    if (place + 1 < writers.size() &&
+        beginsProduct(op, writers[place + 1], schedule.threads)) {
+      fill = cast<linalg::FillOp>(op);
       continue;
     }
     rewriter.setInsertionPointAfter(op);
     gpu::BarrierOp barrier;
     if (op != writers.back() || op->getParentOp() != launch || !op->use_empty())
       barrier = gpu::BarrierOp::create(rewriter, op->getLoc());
+    if (fill) {
+      if (contractByThreads(rewriter, cast<linalg::LinalgOp>(op), thread,
+                            schedule.threads, schedule.hasTensorCores,
+                            fill.value())) {
+        rewriter.eraseOp(std::exchange(fill, {}));
+        continue;
+      }
+      rewriter.setInsertionPointAfter(fill);
+      gpu::BarrierOp::create(rewriter, fill.getLoc());
+      share(std::exchange(fill, {}));
+    }
     if (auto structured = dyn_cast<linalg::LinalgOp>(op)) {
-      distribute(rewriter, structured, thread, schedule.threads);
+      share(structured);
       continue;
     }
     for (Value result : op->getResults())

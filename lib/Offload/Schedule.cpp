@@ -127,6 +127,13 @@ std::optional<Crossing> offload::findCrossing(linalg::LinalgOp op) {
   return std::nullopt;
 }
 
+/// Whether the elements of both factors have four bytes.
+static bool hasWords(linalg::LinalgOp product) {
+  return llvm::all_of(product.getDpsInputs(), [](Value input) {
+    return getElementBytes(getElementTypeOrSelf(input)) == 4;
+  });
+}
+
 /// Whether the first input of a contraction has the loop, and the second one.
 static std::pair<bool, bool> findInputs(linalg::LinalgOp op, unsigned loop) {
   auto has = [&](unsigned input) {
@@ -317,11 +324,67 @@ void Schedule::chooseVector(ArrayRef<int64_t> sizes,
 }
 
 /// Rows and columns are cut into tiles, the others into single rounds.
+/// Pieces of about the same length: no remainder, if there is such.
+static int64_t shareOut(int64_t size, int64_t most) {
+  int64_t even = llvm::divideCeil(size, llvm::divideCeil(size, most));
+  return std::min<int64_t>(llvm::alignTo(even, 4), std::min(size, most));
+}
+
+/// Nanoseconds that `count` tiles of so many rows, columns and steps take an
+/// H200, of 32 bit numbers, with copies behind the threads' back.
+double Schedule::estimateProduct(double rows, double columns, double count,
+                                 double steps) const {
+  // Products of a processor in a nanosecond, and the share of it that blocks
+  // reach: small ones load more for a product, and one alone waits for memory
+  // and barriers.
+  constexpr double processors = 132, most = 128 * 1.85;
+  const double results = rows * columns, loaded = rows + columns;
+  const double shares[] = {0.2, 0.38, 0.48, 0.6, 0.56, 0.68};
+  const double leastReuse[] = {0, 16, 21, 32, 42, 64};
+  double share = 0;
+  for (auto [each, reuse] : llvm::zip(shares, leastReuse))
+    if (results / loaded >= reuse)
+      share = each;
+  const double each = std::ceil(count / processors);
+  if (each == 1)
+    share *= 0.83;
+  // Beginning and end of a kernel, and of a block.
+  constexpr double kernel = 4500, block = 1500;
+  return kernel + each * (block + results * steps / (most * share));
+}
+
+/// Rows and columns of a tile of at most `most` results, and the time that all
+/// take.
+std::pair<int64_t, int64_t>
+Schedule::chooseForThreads(int64_t rows, int64_t columns, double others,
+                           double steps, int64_t most, double *time) const {
+  std::pair<int64_t, int64_t> best{16, 16};
+  double least = HUGE_VAL;
+  for (int64_t down = contraction; down >= 16; down /= 2)
+    for (int64_t across = contraction; across >= 16; across /= 2) {
+      const int64_t high = shareOut(rows, down),
+                    wide = shareOut(columns, across);
+      const double count = others * llvm::divideCeil(rows, high) *
+                           llvm::divideCeil(columns, wide);
+      // Tiles are computed in powers of two.
+      const double now = estimateProduct(
+          llvm::PowerOf2Ceil(high), llvm::PowerOf2Ceil(wide), count, steps);
+      if (now < least &&
+          (high * wide <= most || (down == 16 && across == 16))) {
+        least = now;
+        best = {high, wide};
+      }
+    }
+  if (time)
+    *time = least;
+  return best;
+}
+
 void Schedule::chooseContraction(ArrayRef<int64_t> sizes,
                                  const llvm::BitVector &tileable,
                                  ArrayRef<unsigned> cut,
                                  ArrayRef<unsigned> moreRows, double steps,
-                                 int64_t bytes,
+                                 int64_t bytes, bool isWord,
                                  MutableArrayRef<int64_t> tile) const {
   double others = 1;
   for (unsigned loop : tileable.set_bits())
@@ -352,21 +415,22 @@ void Schedule::chooseContraction(ArrayRef<int64_t> sizes,
       size /= 2;
     return set({size, size});
   }
-  // Tiles of about the same length: no remainder, if there is such.
-  auto share = [](int64_t size, int64_t most) {
-    int64_t even = llvm::divideCeil(size, llvm::divideCeil(size, most));
-    return std::min<int64_t>(llvm::alignTo(even, 4), std::min(size, most));
-  };
   const int64_t allRows = cut.size() == 2 ? sizes[cut.front()] : 1;
   const int64_t allColumns = sizes[cut.back()];
+  if (isWord && hasTensorCores && cut.size() == 2) {
+    const int64_t most = bytes ? (16 << 10) / bytes : INT64_MAX;
+    auto [rows, columns] =
+        chooseForThreads(allRows, allColumns, others, steps, most);
+    return set({rows, columns});
+  }
   // Time of a step of the reduction on each of the device's processors: loads
   // of the operands from workgroup memory, or the products, and a share of what
   // it takes to get the operands there; rows come in longer pieces. In 32nds.
   double least = HUGE_VAL;
   for (int64_t down = contraction; down >= 16; down /= 2)
     for (int64_t across = contraction; across >= 16; across /= 2) {
-      int64_t rows = share(allRows, down);
-      int64_t columns = share(allColumns, across);
+      int64_t rows = shareOut(allRows, down);
+      int64_t columns = shareOut(allColumns, across);
       double count = others * llvm::divideCeil(allRows, rows) *
                      llvm::divideCeil(allColumns, columns);
       double time =
@@ -464,7 +528,8 @@ Schedule::chooseTile(linalg::LinalgOp op, const llvm::BitVector &tileable,
     if (isVectorProduct(product))
       chooseVector(sizes, tileable, cut, product, tile);
     else
-      chooseContraction(sizes, tileable, cut, moreRows, steps, rowBytes, tile);
+      chooseContraction(sizes, tileable, cut, moreRows, steps, rowBytes,
+                        hasWords(product), tile);
     fit(tileable, rowBytes, tile);
     return tile;
   }
@@ -537,7 +602,8 @@ Schedule::chooseTile(linalg::LinalgOp op, const llvm::BitVector &tileable,
   return tile;
 }
 
-SmallVector<int64_t> Schedule::chooseParts(linalg::LinalgOp op) const {
+SmallVector<int64_t> Schedule::chooseParts(linalg::LinalgOp op,
+                                           bool isInOrder) const {
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   SmallVector<unsigned> loops;
   op.getReductionDims(loops);
@@ -557,12 +623,16 @@ SmallVector<int64_t> Schedule::chooseParts(linalg::LinalgOp op) const {
   const int last = others.find_last();
   const bool areColumns =
       threads == 1 && last >= 0 && goesAlong(op, last, others);
+  // Threads side by side read places that are far apart, and each compares one
+  // element after the other.
+  const double ofPart =
+      isInOrder && threads > 1 ? partElements / 4 : partElements;
   if (results > (areColumns ? mostColumns : partResults) ||
-      elements * results < 2 * partElements)
+      elements * results < 2 * ofPart)
     return {};
   // From the outermost loop on, so that parts are whole pieces of memory.
   int64_t left = std::min<double>(
-      parts, elements * results / (areColumns ? columnElements : partElements));
+      parts, elements * results / (areColumns ? columnElements : ofPart));
   SmallVector<int64_t> tile(sizes.size(), 0);
   for (unsigned loop : loops) {
     if (left < 2)
@@ -571,6 +641,43 @@ SmallVector<int64_t> Schedule::chooseParts(linalg::LinalgOp op) const {
     left /= llvm::divideCeil(sizes[loop], tile[loop]);
   }
   return tile;
+}
+
+/// Of 32 bit numbers: the parts whose tiles are done first. `kernel` is the
+/// time of one more kernel, `part` that of a part's sums.
+int64_t Schedule::chooseWordParts(const Contraction &matrix,
+                                  ArrayRef<int64_t> sizes, unsigned steps,
+                                  double kernel, double part) const {
+  constexpr int64_t mostParts = 16, leastSteps = 128;
+  const int64_t rows = sizes[matrix.rowLoop],
+                columns = sizes[matrix.columnLoop], depth = sizes[steps];
+  double others = 1;
+  for (auto [loop, size] : llvm::enumerate(sizes))
+    if (!llvm::is_contained({matrix.rowLoop, matrix.columnLoop, steps}, loop))
+      others *= size;
+  int64_t best = 1;
+  double least = HUGE_VAL;
+  const bool isUneven =
+      llvm::all_of(llvm::seq<int64_t>(2, mostParts + 1),
+                   [&](int64_t count) { return depth % count != 0; });
+  for (int64_t count = 1; count <= mostParts; ++count) {
+    if (count > 1 && depth / count < leastSteps)
+      break;
+    if (depth % count && !isUneven)
+      continue;
+    double time;
+    chooseForThreads(rows, columns, others * count, double(depth) / count,
+                     INT64_MAX, &time);
+    // Parts have to gain what the estimate may be off by. Steps that are left
+    // over are one more product.
+    if (count > 1)
+      time = 1.1 * time + kernel * (isUneven ? 3 : 1) + count * part;
+    if (time < least) {
+      least = time;
+      best = count;
+    }
+  }
+  return best;
 }
 
 int64_t Schedule::chooseProductParts(linalg::LinalgOp product,
@@ -582,6 +689,9 @@ int64_t Schedule::chooseProductParts(linalg::LinalgOp product,
   for (auto [loop, size] : llvm::enumerate(sizes))
     if (loop != steps)
       sums *= size;
+  // Of one more kernel, and of a part's sums, which are written and read.
+  constexpr double kernel = 2200;
+  const double part = sums * 8 / 3000;
   // Blocks there are, and that keep the device busy; nanoseconds of a step, as
   // on an H200.
   double tiles, wanted, step;
@@ -598,12 +708,11 @@ int64_t Schedule::chooseProductParts(linalg::LinalgOp product,
       tiles *= llvm::divideCeil(sizes[loop], 128);
     wanted = blocks;
     step = 5.6;
+  } else if (hasTensorCores && hasWords(product)) {
+    return chooseWordParts(*matrix, sizes, steps, kernel, part / 3);
   } else {
     return 1;
   }
-  // Of one more kernel, and of a part's sums, which are written and read.
-  constexpr double kernel = 2200;
-  const double part = sums * 8 / 3000;
   int64_t best = 1;
   double mostGain = 1000;
   for (int64_t count = 2;

@@ -15,6 +15,8 @@
 
 namespace mlir::gpuasync::offload {
 
+class Contraction;
+
 /// What a kind of device is given.
 struct Schedule {
   /// Threads of a block. One: a block is a nest of loops.
@@ -58,8 +60,9 @@ struct Schedule {
 
   /// The same of a reduction that is to be taken in parts, whose reduction
   /// loops alone are cut. Empty: its results are enough for the device, or too
-  /// little goes into them.
-  SmallVector<int64_t> chooseParts(linalg::LinalgOp op) const;
+  /// little goes into them. `isInOrder`: a thread's elements follow each other.
+  SmallVector<int64_t> chooseParts(linalg::LinalgOp op,
+                                   bool isInOrder = false) const;
 
   /// Into how many parts the steps of a product, its loop `steps`, are cut.
   /// One: its tiles are enough for the device, or too few steps are in a part,
@@ -73,8 +76,16 @@ private:
   void chooseContraction(ArrayRef<int64_t> sizes,
                          const llvm::BitVector &tileable,
                          ArrayRef<unsigned> cut, ArrayRef<unsigned> moreRows,
-                         double steps, int64_t bytes,
+                         double steps, int64_t bytes, bool isWord,
                          MutableArrayRef<int64_t> tile) const;
+  int64_t chooseWordParts(const Contraction &matrix, ArrayRef<int64_t> sizes,
+                          unsigned steps, double kernel, double part) const;
+  double estimateProduct(double rows, double columns, double count,
+                         double steps) const;
+  std::pair<int64_t, int64_t> chooseForThreads(int64_t rows, int64_t columns,
+                                               double others, double steps,
+                                               int64_t most,
+                                               double *time = nullptr) const;
   void chooseVector(ArrayRef<int64_t> sizes, const llvm::BitVector &tileable,
                     ArrayRef<unsigned> cut, linalg::LinalgOp product,
                     MutableArrayRef<int64_t> tile) const;

@@ -22,10 +22,10 @@ using namespace mlir::gpuasync::offload;
 
 /// The operand with the steps as two dimensions, its parts and theirs, and the
 /// map of it.
-static std::pair<Value, AffineMap> cutSteps(OpBuilder &b, OpOperand &operand,
-                                            AffineMap map, unsigned steps,
-                                            int64_t parts) {
-  auto type = cast<RankedTensorType>(operand.get().getType());
+static std::pair<Value, AffineMap> cutSteps(OpBuilder &b, Location loc,
+                                            Value factor, AffineMap map,
+                                            unsigned steps, int64_t parts) {
+  auto type = cast<RankedTensorType>(factor.getType());
   SmallVector<int64_t> shape;
   SmallVector<ReassociationIndices> together;
   SmallVector<AffineExpr> results;
@@ -42,9 +42,8 @@ static std::pair<Value, AffineMap> cutSteps(OpBuilder &b, OpOperand &operand,
     shape.push_back(size);
     results.push_back(result.shiftDims(map.getNumDims(), 1));
   }
-  Value cut =
-      tensor::ExpandShapeOp::create(b, operand.getOwner()->getLoc(),
-                                    type.clone(shape), operand.get(), together);
+  Value cut = tensor::ExpandShapeOp::create(b, loc, type.clone(shape), factor,
+                                            together);
   return {cut,
           AffineMap::get(map.getNumDims() + 1, 0, results, b.getContext())};
 }
@@ -57,15 +56,16 @@ static Value widen(OpBuilder &b, Value value, Type type) {
 
 /// The product with a loop more, the outermost one, for the parts. Its factors
 /// are cast as they were.
-static Value multiplyParts(OpBuilder &b, linalg::LinalgOp op, FloatType type,
-                           int64_t parts) {
+static Value multiplyParts(OpBuilder &b, linalg::LinalgOp op,
+                           ValueRange factors, FloatType type, int64_t parts) {
   Location loc = op.getLoc();
   const unsigned steps = *findSteps(op);
   SmallVector<Value> inputs;
   SmallVector<AffineMap> maps;
-  for (OpOperand *input : op.getDpsInputOperands()) {
-    auto [cut, map] =
-        cutSteps(b, *input, op.getMatchingIndexingMap(input), steps, parts);
+  for (auto [input, factor] :
+       llvm::zip_equal(op.getDpsInputOperands(), factors)) {
+    auto [cut, map] = cutSteps(b, loc, factor, op.getMatchingIndexingMap(input),
+                               steps, parts);
     inputs.push_back(cut);
     maps.push_back(map);
   }
@@ -101,6 +101,21 @@ static Value multiplyParts(OpBuilder &b, linalg::LinalgOp op, FloatType type,
       .getResult(0);
 }
 
+/// A factor's steps from `from` on, so many.
+static Value takeSteps(OpBuilder &b, Location loc, Value factor, AffineMap map,
+                       unsigned steps, int64_t from, int64_t count) {
+  auto type = cast<RankedTensorType>(factor.getType());
+  SmallVector<OpFoldResult> offsets, sizes;
+  for (auto [length, result] : llvm::zip(type.getShape(), map.getResults())) {
+    const bool isStep = result == b.getAffineDimExpr(steps);
+    offsets.push_back(b.getIndexAttr(isStep ? from : 0));
+    sizes.push_back(b.getIndexAttr(isStep ? count : length));
+  }
+  SmallVector<OpFoldResult> strides(type.getRank(), b.getIndexAttr(1));
+  return tensor::ExtractSliceOp::create(b, loc, factor, offsets, sizes,
+                                        strides);
+}
+
 std::optional<unsigned> offload::findSteps(linalg::LinalgOp op) {
   SmallVector<unsigned> loops;
   op.getReductionDims(loops);
@@ -124,9 +139,25 @@ void offload::splitProduct(RewriterBase &b, linalg::LinalgOp op,
   auto result =
       cast<FloatType>(getElementTypeOrSelf(op.getDpsInitOperand(0)->get()));
   FloatType wide = result.getWidth() < 32 ? b.getF32Type() : result;
-  Value sums = multiplyParts(b, op, wide, parts);
-  // Each part is an input of its own, the same tensor with another first index.
   OpOperand *output = op.getDpsInitOperand(0);
+  // Steps that are left over are a product of their own, which the parts are
+  // added to.
+  const unsigned steps = *findSteps(op);
+  const int64_t depth = op.getStaticLoopRanges()[steps], left = depth % parts;
+  SmallVector<Value> factors(op.getDpsInputs()), rest;
+  Value begin = output->get();
+  if (left) {
+    for (auto [input, factor] :
+         llvm::zip_equal(op.getDpsInputOperands(), factors)) {
+      AffineMap map = op.getMatchingIndexingMap(input);
+      rest.push_back(takeSteps(b, loc, factor, map, steps, depth - left, left));
+      factor = takeSteps(b, loc, factor, map, steps, 0, depth - left);
+    }
+    rest.push_back(begin);
+    begin = mlir::clone(b, op, begin.getType(), rest)->getResult(0);
+  }
+  Value sums = multiplyParts(b, op, factors, wide, parts);
+  // Each part is an input of its own, the same tensor with another first index.
   auto type = cast<RankedTensorType>(output->get().getType());
   AffineMap all = b.getMultiDimIdentityMap(type.getRank());
   SmallVector<Value> inputs(parts, sums);
@@ -134,10 +165,10 @@ void offload::splitProduct(RewriterBase &b, linalg::LinalgOp op,
   for (int64_t part = 0; part < parts; ++part)
     maps.push_back(all.insertResult(b.getAffineConstantExpr(part), 0));
   // A sum that begins with 0 is never -0, which the parts may come to.
-  auto fill = output->get().getDefiningOp<linalg::FillOp>();
+  auto fill = begin.getDefiningOp<linalg::FillOp>();
   const bool isFromZero = fill && matchPattern(fill.value(), m_PosZeroFloat());
   if (!isFromZero) {
-    inputs.push_back(output->get());
+    inputs.push_back(begin);
     maps.push_back(all);
   }
   maps.push_back(all);

@@ -4,7 +4,8 @@
 // one of so many parts, in f32, and an op that adds these up and rounds once.
 // RUN: gpu-opt %s -gpu-async-split-reductions=device=sm_80 | FileCheck %s --check-prefixes=CHECK,SPLIT
 // RUN: gpu-opt %s -gpu-async-split-reductions=device=sm_90 | FileCheck %s --check-prefixes=CHECK,SPLIT
-// A matrix' product by threads is not, nor where a library computes it.
+// A matrix' product by threads is not on all GPUs (split-words.mlir: where it is), nor
+// where a library computes it.
 // RUN: gpu-opt %s -gpu-async-split-reductions=device=gpu | FileCheck %s --check-prefixes=CHECK,WHOLE,VECTOR
 // RUN: gpu-opt %s -gpu-async-split-reductions=device=cpu | FileCheck %s --check-prefixes=CHECK,WHOLE,CPU
 // RUN: gpu-opt %s "-gpu-async-split-reductions=device=sm_80 blas=auto" | FileCheck %s --check-prefixes=CHECK,WHOLE

@@ -77,6 +77,8 @@ LogicalResult CPULowering::placeAttributions(gpu::GPUFuncOp function,
                            type.getLayout());
     Value memref;
     int64_t alignment = getAlignment(type);
+    if (i < workgroup)
+      alignment = std::max(alignment, getWorkgroupAlignment(*bytes));
     auto wanted = dyn_cast_or_null<IntegerAttr>(
         i < workgroup
             ? function.getWorkgroupAttributionAttr(i, alignmentName)

@@ -43,7 +43,8 @@ void gpuasync::declareDynamicMemory(gpu::GPUModuleOp module,
                                     int64_t alignment) {
   for (auto global : module.getOps<LLVM::GlobalOp>()) {
     auto array = dyn_cast<LLVM::LLVMArrayType>(global.getGlobalType());
-    if (global.getAddrSpace() != 3 || !array || array.getNumElements() != 0)
+    if (global.getAddrSpace() != workgroupSpace || !array ||
+        array.getNumElements() != 0)
       continue;
     global.setLinkage(LLVM::Linkage::External);
     global.setAlignment(
@@ -235,9 +236,13 @@ LogicalResult GPULowering::checkMemory() {
     uint64_t bytes = 0;
     for (unsigned i = 0; i < reached.size(); ++i) {
       auto variable = dyn_cast<LLVM::GlobalOp>(reached[i]);
-      if (variable && variable.getAddrSpace() == 3)
+      if (variable && variable.getAddrSpace() == workgroupSpace) {
+        const uint64_t own = getBytes(variable.getGlobalType(), layout);
         bytes = llvm::SaturatingAdd<uint64_t>(
-            bytes, getBytes(variable.getGlobalType(), layout));
+            llvm::alignTo(std::min(bytes, UINT64_MAX - 16),
+                          getWorkgroupAlignment(own)),
+            own);
+      }
       if (std::optional<SymbolTable::UseRange> uses =
               SymbolTable::getSymbolUses(reached[i]))
         for (SymbolTable::SymbolUse use : *uses)

@@ -85,6 +85,9 @@ LogicalResult checkLegal(gpu::GPUModuleOp module, const GPUVendor &vendor);
 // Code
 //===----------------------------------------------------------------------===//
 
+/// The address space of workgroup memory, of both vendors.
+constexpr unsigned workgroupSpace = 3;
+
 /// Has LLVM make code of a module, and collects what it has to say.
 class CodeGenerator {
 public:

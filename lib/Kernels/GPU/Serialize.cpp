@@ -124,9 +124,16 @@ void CodeGenerator::watch(llvm::Module &llvmModule) {
 
 void CodeGenerator::alignVariables(llvm::Module &llvmModule) {
   const llvm::DataLayout &layout = llvmModule.getDataLayout();
-  for (llvm::GlobalVariable &variable : llvmModule.globals())
-    if (!variable.isDeclaration() && !variable.getAlign())
-      variable.setAlignment(layout.getPreferredAlign(&variable));
+  for (llvm::GlobalVariable &variable : llvmModule.globals()) {
+    if (variable.isDeclaration() || variable.getAlign())
+      continue;
+    llvm::Align alignment = layout.getPreferredAlign(&variable);
+    if (variable.getAddressSpace() == workgroupSpace)
+      alignment = std::max(
+          alignment, llvm::Align(getWorkgroupAlignment(
+                         layout.getTypeAllocSize(variable.getValueType()))));
+    variable.setAlignment(alignment);
+  }
 }
 
 FailureOr<SmallVector<char, 0>>
