@@ -108,3 +108,52 @@ Value offload::combine(OpBuilder &builder, BlockArgument argument,
     map.map(operand, operand == argument ? before : value);
   return builder.clone(*combiner, map)->getResult(0);
 }
+
+std::optional<Combination> Combination::match(linalg::LinalgOp op) {
+  // One element of each result for all rounds of the reduction loops.
+  SmallVector<unsigned> loops;
+  op.getReductionDims(loops);
+  for (OpOperand &output : op.getDpsInitsMutable()) {
+    AffineMap map = op.getMatchingIndexingMap(&output);
+    if (llvm::any_of(loops,
+                     [&](unsigned loop) { return map.isFunctionOfDim(loop); }))
+      return std::nullopt;
+  }
+  Combination combination(op);
+  for (unsigned output = 0; output < op.getNumDpsInits(); ++output)
+    if (Operation *combiner = findCombiner(op, output))
+      combination.combiners.push_back(combiner);
+  if (combination.combiners.size() == size_t(op.getNumDpsInits()))
+    return combination;
+  combination.combiners.clear();
+  combination.choice = Choice::match(op);
+  if (!combination.choice)
+    return std::nullopt;
+  return combination;
+}
+
+bool Combination::addsFloats() const {
+  return llvm::any_of(combiners, llvm::IsaPred<arith::AddFOp>);
+}
+
+SmallVector<Value> Combination::begin(OpBuilder &builder,
+                                      ValueRange outputs) const {
+  if (choice)
+    return outputs;
+  return llvm::map_to_vector(combiners, [&](Operation *combiner) {
+    return createNeutral(builder, combiner);
+  });
+}
+
+SmallVector<Value> Combination::combine(OpBuilder &builder, ValueRange before,
+                                        ValueRange later) const {
+  if (choice)
+    return choice->combine(builder, before, later);
+  linalg::LinalgOp op = this->op;
+  SmallVector<Value> results;
+  for (auto [output, combiner] : llvm::enumerate(combiners))
+    results.push_back(offload::combine(
+        builder, op.getMatchingBlockArgument(op.getDpsInitOperand(output)),
+        combiner, before[output], later[output]));
+  return results;
+}

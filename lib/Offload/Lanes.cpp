@@ -44,11 +44,14 @@ bool offload::isAlongReduction(linalg::LinalgOp op) {
   return found;
 }
 
-Lanes::Lanes(OpBuilder &builder, linalg::LinalgOp op, Operation *combiner,
-             int64_t results, int64_t lanes, bool isAlong)
-    : b(builder), op(op), loc(op.getLoc()), combiner(combiner),
-      results(results), lanes(lanes), isAlong(isAlong),
-      type(getElementTypeOrSelf(op.getDpsInitOperand(0)->get())) {}
+Lanes::Lanes(OpBuilder &builder, linalg::LinalgOp op,
+             const Combination &combination, int64_t results, int64_t lanes,
+             bool isAlong)
+    : b(builder), op(op), loc(op.getLoc()), combination(combination),
+      results(results), lanes(lanes), isAlong(isAlong) {
+  for (Value output : op.getDpsInits())
+    types.push_back(getElementTypeOrSelf(output));
+}
 
 int64_t Lanes::countSlots() const {
   if (!isBySubgroups())
@@ -58,16 +61,22 @@ int64_t Lanes::countSlots() const {
 }
 
 int64_t Lanes::countWorkgroupBytes() const {
-  return countSlots() * getElementBytes(type).value_or(0);
+  int64_t bytes = 0;
+  for (Type type : types)
+    bytes += countSlots() * getElementBytes(type).value_or(0);
+  return bytes;
 }
 
-Value Lanes::allocate() {
+SmallVector<Value> Lanes::allocate() {
   auto launch = op->getParentOfType<gpu::LaunchOp>();
   auto space =
       gpu::AddressSpaceAttr::get(b.getContext(), gpu::AddressSpace::Workgroup);
-  return launch.addWorkgroupAttribution(
-      MemRefType::get({countSlots()}, type, MemRefLayoutAttrInterface(), space),
-      loc);
+  return llvm::map_to_vector(types, [&](Type type) -> Value {
+    return launch.addWorkgroupAttribution(
+        MemRefType::get({countSlots()}, type, MemRefLayoutAttrInterface(),
+                        space),
+        loc);
+  });
 }
 
 Value Lanes::index(int64_t value) {
@@ -86,12 +95,6 @@ Value Lanes::getSlot(Value result, Value lane) {
       b, loc,
       arith::MulIOp::create(b, loc, outer, index(isAlong ? lanes : results)),
       inner);
-}
-
-Value Lanes::combine(Value before, Value value) {
-  return offload::combine(b,
-                          op.getMatchingBlockArgument(op.getDpsInitOperand(0)),
-                          combiner, before, value);
 }
 
 /// What a subgroup reduces by as the op does; none if it has no such.
@@ -115,26 +118,30 @@ static std::optional<gpu::AllReduceOperation> findKind(Operation *combiner) {
 }
 
 bool Lanes::isBySubgroups() const {
-  return isAlong && (type.isF32() || type.isInteger(32)) && findKind(combiner);
+  Operation *combiner = combination.getOnly();
+  return isAlong && combiner &&
+         (types.front().isF32() || types.front().isInteger(32)) &&
+         findKind(combiner);
 }
 
 bool Lanes::waits() const { return !isBySubgroups() || lanes > subgroup; }
 
-Value Lanes::reduce(Value mine, Value result, Value lane) {
-  return isBySubgroups() ? reduceBySubgroups(mine, result, lane)
-                         : reduceByMemory(mine, result, lane);
+SmallVector<Value> Lanes::reduce(ValueRange mine, Value result, Value lane) {
+  if (isBySubgroups())
+    return {reduceBySubgroups(mine.front(), result, lane)};
+  return reduceByMemory(mine, result, lane);
 }
 
 Value Lanes::reduceBySubgroups(Value mine, Value result, Value lane) {
   const int64_t together = std::min(lanes, subgroup);
-  mine = gpu::SubgroupReduceOp::create(b, loc, mine, *findKind(combiner),
-                                       /*uniform=*/true,
-                                       static_cast<uint32_t>(together));
+  mine = gpu::SubgroupReduceOp::create(
+      b, loc, mine, *findKind(combination.getOnly()),
+      /*uniform=*/true, static_cast<uint32_t>(together));
   const int64_t parts = lanes / together;
   if (parts == 1)
     return mine;
   // One of each subgroup writes, and all read what is of their result.
-  Value memory = allocate();
+  Value memory = allocate().front();
   Value first = arith::MulIOp::create(b, loc, result, index(parts));
   Value isOne = arith::CmpIOp::create(
       b, loc, arith::CmpIPredicate::eq,
@@ -156,43 +163,57 @@ Value Lanes::reduceBySubgroups(Value mine, Value result, Value lane) {
   for (int64_t part = 0; part < parts; ++part) {
     Value place = arith::AddIOp::create(b, loc, there, index(part));
     Value value = memref::LoadOp::create(b, loc, memory, place);
-    total = total ? combine(total, value) : value;
+    total = total ? combination.combine(b, total, value).front() : value;
   }
   return total;
 }
 
-/// Into the first lane: 16 of them at a time.
-Value Lanes::reduceByMemory(Value mine, Value result, Value lane) {
-  Value memory = allocate();
+/// Into the first lane: 16 of them at a time. These follow each other where
+/// order counts; else they are far apart, and threads side by side read what is
+/// side by side.
+SmallVector<Value> Lanes::reduceByMemory(ValueRange mine, Value result,
+                                         Value lane) {
+  SmallVector<Value> memories = allocate();
   Value isLane = arith::AndIOp::create(b, loc, isLess(lane, lanes),
                                        isLess(result, results));
+  auto load = [&](Value slot) {
+    return llvm::map_to_vector(memories, [&](Value memory) -> Value {
+      return memref::LoadOp::create(b, loc, memory, slot);
+    });
+  };
+  auto store = [&](ValueRange values, Value slot) {
+    for (auto [value, memory] : llvm::zip_equal(values, memories))
+      memref::StoreOp::create(b, loc, value, memory, slot);
+  };
   {
     auto branch = scf::IfOp::create(b, loc, isLane);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
-    memref::StoreOp::create(b, loc, mine, memory,
-                            ValueRange{getSlot(result, lane)});
+    store(mine, getSlot(result, lane));
   }
   for (int64_t left = lanes; left > 1;) {
-    int64_t together = std::min<int64_t>(left, 16);
+    const int64_t together = std::min<int64_t>(left, 16);
+    // Lanes that have a value, and how far apart they are.
+    const int64_t apart = lanes / left;
     left /= together;
+    const int64_t step = combination.isInOrder() ? apart : left;
     gpu::BarrierOp::create(b, loc);
     auto branch = scf::IfOp::create(
         b, loc, arith::AndIOp::create(b, loc, isLess(lane, left), isLane));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
-    Value value;
+    Value first = lane;
+    if (combination.isInOrder())
+      first = arith::MulIOp::create(b, loc, lane, index(apart * together));
+    SmallVector<Value> values;
     for (int64_t i = 0; i < together; ++i) {
-      Value other = arith::AddIOp::create(b, loc, lane, index(i * left));
-      Value loaded = memref::LoadOp::create(b, loc, memory,
-                                            ValueRange{getSlot(result, other)});
-      value = value ? combine(value, loaded) : loaded;
+      Value other = arith::AddIOp::create(b, loc, first, index(i * step));
+      SmallVector<Value> loaded = load(getSlot(result, other));
+      values = i ? combination.combine(b, values, loaded) : loaded;
     }
-    memref::StoreOp::create(b, loc, value, memory,
-                            ValueRange{getSlot(result, lane)});
+    store(values, getSlot(result, first));
   }
   gpu::BarrierOp::create(b, loc);
   Value there = arith::MinUIOp::create(b, loc, result, index(results - 1));
-  return memref::LoadOp::create(b, loc, memory,
-                                ValueRange{getSlot(there, index(0))});
+  return load(getSlot(there, index(0)));
 }

@@ -10,6 +10,8 @@
 #ifndef GPUASYNC_LIB_OFFLOAD_LANES_H
 #define GPUASYNC_LIB_OFFLOAD_LANES_H
 
+#include "Combiner.h"
+
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 namespace mlir::gpuasync::offload {
@@ -19,17 +21,15 @@ bool isAlongReduction(linalg::LinalgOp op);
 
 class Lanes {
 public:
-  /// Of the op's first result, which `combiner` adds to, or the like. Threads
-  /// have the lanes of a result side by side (`isAlong`), or the results.
-  Lanes(OpBuilder &builder, linalg::LinalgOp op, Operation *combiner,
+  /// Of the op's results, for each of the elements that they have. Threads have
+  /// the lanes of such an element side by side (`isAlong`), or the elements.
+  Lanes(OpBuilder &builder, linalg::LinalgOp op, const Combination &combination,
         int64_t results, int64_t lanes, bool isAlong);
 
-  /// One step of the op's reduction.
-  Value combine(Value before, Value value);
   /// What all lanes of the result have comes to, for each of them. All threads
   /// come here. Those whose lane or result is none of so many give nothing, and
   /// get what is of no use.
-  Value reduce(Value mine, Value result, Value lane);
+  SmallVector<Value> reduce(ValueRange mine, Value result, Value lane);
   /// Whether that has a barrier.
   bool waits() const;
   /// Bytes of workgroup memory that it takes.
@@ -42,22 +42,23 @@ private:
   bool isBySubgroups() const;
   /// Of lanes that are side by side in a subgroup, without memory.
   Value reduceBySubgroups(Value mine, Value result, Value lane);
-  Value reduceByMemory(Value mine, Value result, Value lane);
+  SmallVector<Value> reduceByMemory(ValueRange mine, Value result, Value lane);
   Value index(int64_t value);
   Value isLess(Value value, int64_t limit);
   /// Values of all lanes that are in workgroup memory at a time.
   int64_t countSlots() const;
-  Value allocate();
+  /// For each of the op's results.
+  SmallVector<Value> allocate();
   /// Where a lane of a result has its value.
   Value getSlot(Value result, Value lane);
 
   OpBuilder &b;
   linalg::LinalgOp op;
   Location loc;
-  Operation *combiner;
+  const Combination &combination;
   int64_t results, lanes;
   bool isAlong;
-  Type type;
+  SmallVector<Type, 2> types;
 };
 
 } // namespace mlir::gpuasync::offload

@@ -29,63 +29,90 @@ namespace {
 class ReductionWriter {
 public:
   ReductionWriter(RewriterBase &b, linalg::LinalgOp op, Value thread,
-                  Operation *combiner, int64_t results, int64_t lanes)
-      : b(b), op(op), loc(op.getLoc()), output(op.getDpsInitOperand(0)),
-        thread(thread), combiner(combiner), results(results), lanes(lanes),
+                  const Combination &combination, int64_t results,
+                  int64_t lanes)
+      : b(b), op(op), loc(op.getLoc()), thread(thread),
+        combination(combination), results(results), lanes(lanes),
         indices(op.getNumLoops()) {}
   bool fits();
   void write();
 
 private:
   Lanes getLanes() {
-    return Lanes(b, op, combiner, results, lanes, isAlongReduction(op));
+    return Lanes(b, op, combination, results, lanes, isAlongReduction(op));
   }
   Value index(int64_t value) {
     return arith::ConstantIndexOp::create(b, loc, value);
   }
-  Value reduceOwn(Value lane);
+  SmallVector<Value> loadOutputs();
+  void storeOutputs(ValueRange values);
+  SmallVector<Value> reduceOwn(Value lane, ValueRange begin);
 
   RewriterBase &b;
   linalg::LinalgOp op;
   Location loc;
-  OpOperand *output;
   Value thread;
-  Operation *combiner;
+  const Combination &combination;
   int64_t results, lanes;
   SmallVector<Value> sizes, indices;
 };
 } // namespace
 
-/// What the thread's elements come to.
-Value ReductionWriter::reduceOwn(Value lane) {
+/// At the current indices.
+SmallVector<Value> ReductionWriter::loadOutputs() {
+  SmallVector<Value> values;
+  for (OpOperand &output : op.getDpsInitsMutable())
+    values.push_back(memref::LoadOp::create(
+        b, loc, output.get(),
+        applyMap(b, loc, op.getMatchingIndexingMap(&output), indices)));
+  return values;
+}
+
+void ReductionWriter::storeOutputs(ValueRange values) {
+  for (auto [output, value] : llvm::zip_equal(op.getDpsInitsMutable(), values))
+    memref::StoreOp::create(
+        b, loc, value, output.get(),
+        applyMap(b, loc, op.getMatchingIndexingMap(&output), indices));
+}
+
+/// The thread's elements, with `begin` before the first of them: each lane has
+/// its turn, or as many that follow each other.
+SmallVector<Value> ReductionWriter::reduceOwn(Value lane, ValueRange begin) {
   SmallVector<unsigned> loops;
   op.getReductionDims(loops);
   Value count = countRounds(b, loc, loops, sizes);
-  Value neutral =
-      arith::ConstantOp::create(b, loc, *getNeutralElement(combiner));
   std::optional<int64_t> rounds = getConstantIntValue(count);
   std::optional<int64_t> ofThread;
   if (rounds)
     ofThread = llvm::divideCeil(*rounds, lanes);
   const int64_t together = mayRepeat(op) ? countTogether(op, ofThread, 16) : 1;
+  const bool isInOrder = combination.isInOrder();
   const bool isWhole = rounds && *rounds % (lanes * together) == 0;
   // A long sum of floats is taken in pieces, which loses fewer digits.
   constexpr int64_t most = 64;
-  const int64_t step = lanes * together;
+  const int64_t apart = isInOrder ? 1 : lanes;
+  const int64_t step = apart * together;
   const int64_t piece = step * std::max<int64_t>(most / together, 1);
   scf::ForOp pieces;
   OpBuilder::InsertionGuard guard(b);
   Value first = lane, end = count;
-  if (isa<arith::AddFOp>(combiner) && (!ofThread || *ofThread > 2 * most)) {
-    pieces = scf::ForOp::create(b, loc, lane, count, index(piece), neutral);
+  if (isInOrder) {
+    Value own = arith::CeilDivUIOp::create(b, loc, count, index(lanes));
+    first = arith::MulIOp::create(b, loc, lane, own);
+    end = arith::MinUIOp::create(
+        b, loc, arith::AddIOp::create(b, loc, first, own), count);
+  }
+  if (combination.addsFloats() && (!ofThread || *ofThread > 2 * most)) {
+    pieces = scf::ForOp::create(b, loc, lane, count, index(piece), begin);
     b.setInsertionPointToStart(pieces.getBody());
     first = pieces.getInductionVar();
     end = arith::MinUIOp::create(
         b, loc, arith::AddIOp::create(b, loc, first, index(piece)), count);
   }
-  auto turns = scf::ForOp::create(b, loc, first, end, index(step), neutral);
+  auto turns = scf::ForOp::create(b, loc, first, end, index(step), begin);
   b.setInsertionPointToStart(turns.getBody());
-  Value last = b.createOrFold<arith::SubIOp>(loc, count, index(1));
+  Value last =
+      b.createOrFold<arith::SubIOp>(loc, isInOrder ? end : count, index(1));
   // Of an element, its indices, whether it is there, and what is loaded of it;
   // behind the last one the last one is loaded.
   struct Element {
@@ -96,10 +123,12 @@ Value ReductionWriter::reduceOwn(Value lane) {
   std::vector<Element> elements(together);
   for (auto [place, element] : llvm::enumerate(elements)) {
     Value number = b.createOrFold<arith::AddIOp>(loc, turns.getInductionVar(),
-                                                 index(place * lanes));
-    if (place && !isWhole) {
-      element.isThere = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
-                                              number, count);
+                                                 index(place * apart));
+    if (place && (isInOrder || !isWhole)) {
+      // A choice may come to its last element again.
+      if (!isInOrder)
+        element.isThere = arith::CmpIOp::create(
+            b, loc, arith::CmpIPredicate::ult, number, count);
       number = arith::MinUIOp::create(b, loc, number, last);
     }
     setIndices(b, loc, number, loops, sizes, indices);
@@ -110,23 +139,23 @@ Value ReductionWriter::reduceOwn(Value lane) {
         element.loaded.map(argument, loadInput(b, op, input, indices));
     }
   }
-  Value sum = turns.getRegionIterArgs()[0];
+  SmallVector<Value> sums(turns.getRegionIterArgs());
   for (Element &element : elements) {
-    element.loaded.map(op.getMatchingBlockArgument(output), sum);
-    Value next = cloneBody(b, op, element.indices, element.loaded).front();
-    sum = element.isThere
-              ? arith::SelectOp::create(b, loc, element.isThere, next, sum)
-              : next;
+    element.loaded.map(op.getRegionOutputArgs(), sums);
+    SmallVector<Value> next = cloneBody(b, op, element.indices, element.loaded);
+    for (auto [sum, value] : llvm::zip_equal(sums, next))
+      sum = element.isThere
+                ? arith::SelectOp::create(b, loc, element.isThere, value, sum)
+                : value;
   }
-  scf::YieldOp::create(b, loc, sum);
+  scf::YieldOp::create(b, loc, sums);
   if (!pieces)
-    return turns.getResult(0);
+    return turns.getResults();
   b.setInsertionPointAfter(turns);
-  scf::YieldOp::create(b, loc,
-                       offload::combine(b, op.getMatchingBlockArgument(output),
-                                        combiner, pieces.getRegionIterArgs()[0],
-                                        turns.getResult(0)));
-  return pieces.getResult(0);
+  scf::YieldOp::create(
+      b, loc,
+      combination.combine(b, pieces.getRegionIterArgs(), turns.getResults()));
+  return pieces.getResults();
 }
 
 /// Whether the block has the workgroup memory for it.
@@ -166,38 +195,32 @@ void ReductionWriter::write() {
   Value own = isAlong
                   ? lane
                   : b.createOrFold<arith::MinUIOp>(loc, lane, index(lanes - 1));
-  Value total = all.reduce(reduceOwn(own), result, lane);
+  const bool isInOrder = combination.isInOrder();
+  SmallVector<Value> before;
+  if (isInOrder)
+    before = loadOutputs();
+  SmallVector<Value> total =
+      all.reduce(reduceOwn(own, combination.begin(b, before)), result, lane);
   auto writes = arith::AndIOp::create(
       b, loc,
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, lane, index(0)),
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, result, count));
   auto write = scf::IfOp::create(b, loc, writes);
   b.setInsertionPointToStart(write.thenBlock());
-  SmallVector<Value> to =
-      applyMap(b, loc, op.getMatchingIndexingMap(output), indices);
-  Value before = memref::LoadOp::create(b, loc, output->get(), to);
-  memref::StoreOp::create(b, loc, all.combine(before, total), output->get(),
-                          to);
+  storeOutputs(isInOrder ? total
+                         : combination.combine(b, loadOutputs(), total));
 }
 
 bool offload::reduceByThreads(RewriterBase &rewriter, linalg::LinalgOp op,
                               Value thread, int64_t threads) {
-  if (!op.getNumReductionLoops() || op.getNumDpsInits() != 1 ||
-      !op->getParentOfType<gpu::LaunchOp>())
+  if (!op.getNumReductionLoops() || !op->getParentOfType<gpu::LaunchOp>())
     return false;
-  // Threads behind the last result do as that of it, and the elements of a
-  // result are in no order.
-  Operation *combiner = findCombiner(op, 0);
-  if (!combiner || getBodyEffects(op).writes)
+  // Threads behind the last result do as that of it, and parts of a result are
+  // taken side by side.
+  std::optional<Combination> combination = Combination::match(op);
+  if (!combination || getBodyEffects(op).writes)
     return false;
-  // One element of the result for all rounds of the reduction loops.
   SmallVector<unsigned> loops;
-  op.getReductionDims(loops);
-  AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
-  if (llvm::any_of(loops,
-                   [&](unsigned loop) { return map.isFunctionOfDim(loop); }))
-    return false;
-  loops.clear();
   op.getParallelDims(loops);
   int64_t results = 1;
   for (unsigned loop : loops) {
@@ -212,7 +235,7 @@ bool offload::reduceByThreads(RewriterBase &rewriter, linalg::LinalgOp op,
   if (lanes < 4)
     return false;
   rewriter.setInsertionPoint(op);
-  ReductionWriter writer(rewriter, op, thread, combiner, results, lanes);
+  ReductionWriter writer(rewriter, op, thread, *combination, results, lanes);
   if (!writer.fits())
     return false;
   writer.write();

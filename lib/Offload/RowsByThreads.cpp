@@ -80,8 +80,8 @@ private:
     return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, value,
                                  index(limit));
   }
-  Lanes getLanes(linalg::LinalgOp op) {
-    return Lanes(b, op, findCombiner(op, 0), rows, lanes, /*isAlong=*/true);
+  Lanes getLanes(linalg::LinalgOp op, const Combination &combination) {
+    return Lanes(b, op, combination, rows, lanes, /*isAlong=*/true);
   }
   void setPlaces();
   /// Of how many elements a thread computes the op.
@@ -249,7 +249,7 @@ bool RowWriter::match() {
   int64_t bytes = 0;
   for (linalg::LinalgOp op : ops)
     if (isReduction(op))
-      bytes += getLanes(op).countWorkgroupBytes();
+      bytes += getLanes(op, *Combination::match(op)).countWorkgroupBytes();
   return hasWorkgroupMemory(ops.front()->getParentOfType<gpu::LaunchOp>(),
                             bytes);
 }
@@ -401,17 +401,18 @@ void RowWriter::writeElements(linalg::LinalgOp op) {
 
 void RowWriter::writeReduction(linalg::LinalgOp op) {
   OpOperand &output = *op.getDpsInitOperand(0);
+  const Combination combination = *Combination::match(op);
   Value before = getValues(output).front();
-  Value mine = arith::ConstantOp::create(
-      b, loc, *getNeutralElement(findCombiner(op, 0)));
+  Value mine = combination.begin(b, before).front();
   for (auto [i, map] : llvm::enumerate(mapInputs(op, 0, own))) {
     map.map(op.getMatchingBlockArgument(&output), mine);
     Value now = cloneBody(b, op, getIndices(op, i), map).front();
     mine = isThere[i] ? arith::SelectOp::create(b, loc, isThere[i], now, mine)
                       : now;
   }
-  Lanes all = getLanes(op);
-  Value total = all.combine(before, all.reduce(mine, row, lane));
+  Lanes all = getLanes(op, combination);
+  SmallVector<Value> total =
+      combination.combine(b, before, all.reduce(mine, row, lane));
   if (all.waits())
     readElsewhere.clear();
   waitForReaders(op);

@@ -122,6 +122,141 @@ static LogicalResult split(linalg::LinalgOp op, ArrayRef<int64_t> tile,
   return success();
 }
 
+/// Blocks choose of a part of the elements each, and what they have chosen is
+/// chosen from in turn, in the parts' order. All begin with what the outputs
+/// hold.
+static LogicalResult splitChoice(linalg::LinalgOp op, ArrayRef<int64_t> tile,
+                                 RewriterBase &rewriter) {
+  Location loc = op.getLoc();
+  // The outermost loop alone: elements of a part follow each other.
+  const unsigned loop = std::distance(
+      tile.begin(), llvm::find_if(tile, [](int64_t size) { return size; }));
+  const int64_t size = op.getStaticLoopRanges()[loop], step = tile[loop];
+  const int64_t parts = llvm::divideCeil(size, step);
+  rewriter.setInsertionPoint(op);
+  SmallVector<Value> memories;
+  SmallVector<RankedTensorType> types;
+  for (Value output : op.getDpsInits()) {
+    types.push_back(cast<RankedTensorType>(output.getType()));
+    SmallVector<int64_t> shape{parts};
+    llvm::append_range(shape, types.back().getShape());
+    memories.push_back(tensor::EmptyOp::create(rewriter, loc, shape,
+                                               types.back().getElementType()));
+  }
+  auto forall = scf::ForallOp::create(
+      rewriter, loc, ArrayRef<OpFoldResult>{rewriter.getIndexAttr(parts)},
+      memories, rewriter.getArrayAttr(mapToBlocks(rewriter.getContext(), 1)));
+  rewriter.setInsertionPointToStart(forall.getBody());
+  Value part = forall.getInductionVar(0);
+  // A part's place in what all parts come to.
+  auto getPlace = [&](RankedTensorType type) {
+    SmallVector<OpFoldResult> offsets{part}, sizes{rewriter.getIndexAttr(1)};
+    offsets.append(type.getRank(), rewriter.getIndexAttr(0));
+    for (int64_t each : type.getShape())
+      sizes.push_back(rewriter.getIndexAttr(each));
+    SmallVector<OpFoldResult> strides(sizes.size(), rewriter.getIndexAttr(1));
+    return std::make_tuple(offsets, sizes, strides);
+  };
+  SmallVector<Value> begin;
+  for (auto [output, memory, type] :
+       llvm::zip_equal(op.getDpsInits(), forall.getRegionIterArgs(), types)) {
+    auto [offsets, sizes, strides] = getPlace(type);
+    Value place = tensor::ExtractSliceOp::create(rewriter, loc, type, memory,
+                                                 offsets, sizes, strides);
+    auto fill = output.getDefiningOp<linalg::FillOp>();
+    begin.push_back(
+        fill ? linalg::FillOp::create(rewriter, loc, fill.value(), place)
+                   .getResult(0)
+             : linalg::CopyOp::create(rewriter, loc, output, place)
+                   .getResult(0));
+  }
+  // The op on a part of its elements.
+  Value from = affine::AffineApplyOp::create(
+      rewriter, loc, rewriter.getAffineDimExpr(0) * step, ValueRange{part});
+  Value length =
+      size % step
+          ? affine::AffineMinOp::create(
+                rewriter, loc,
+                AffineMap::get(1, 0,
+                               {rewriter.getAffineConstantExpr(step),
+                                rewriter.getAffineConstantExpr(size) -
+                                    rewriter.getAffineDimExpr(0)},
+                               rewriter.getContext()),
+                ValueRange{from})
+                .getResult()
+          : arith::ConstantIndexOp::create(rewriter, loc, step).getResult();
+  SmallVector<OpFoldResult> offsets(tile.size(), rewriter.getIndexAttr(0)),
+      sizes;
+  for (int64_t each : op.getStaticLoopRanges())
+    sizes.push_back(rewriter.getIndexAttr(each));
+  offsets[loop] = from;
+  sizes[loop] = getAsOpFoldResult(length);
+  FailureOr<TilingResult> tiled =
+      cast<TilingInterface>(op.getOperation())
+          .getTiledImplementation(rewriter, offsets, sizes);
+  if (failed(tiled))
+    return op.emitOpError("cannot be cut into parts to choose from");
+  auto chosen = cast<linalg::LinalgOp>(tiled->tiledOps.front());
+  rewriter.modifyOpInPlace(chosen, [&] {
+    for (auto [init, value] :
+         llvm::zip_equal(chosen.getDpsInitsMutable(), begin))
+      init.set(value);
+  });
+  for (Operation *slice : tiled->generatedSlices)
+    if (slice->use_empty())
+      rewriter.eraseOp(slice);
+  rewriter.setInsertionPointToStart(forall.getTerminator().getBody());
+  for (auto [result, memory, type] : llvm::zip_equal(
+           chosen->getResults(), forall.getRegionIterArgs(), types)) {
+    auto [offsets, sizes, strides] = getPlace(type);
+    tensor::ParallelInsertSliceOp::create(rewriter, loc, result, memory,
+                                          offsets, sizes, strides);
+  }
+  // What they come to: the parts are the one reduction loop, and the first.
+  rewriter.setInsertionPoint(op);
+  const Combination combination = *Combination::match(op);
+  const unsigned rank = types.front().getRank();
+  AffineMap all = rewriter.getMultiDimIdentityMap(rank + 1);
+  SmallVector<AffineMap> maps(types.size(), all);
+  maps.append(types.size(), all.dropResult(0));
+  SmallVector<utils::IteratorType> kinds{utils::IteratorType::reduction};
+  kinds.append(rank, utils::IteratorType::parallel);
+  rewriter.replaceOpWithNewOp<linalg::GenericOp>(
+      op, TypeRange(op->getResultTypes()), forall.getResults(),
+      op.getDpsInits(), maps, kinds,
+      [&](OpBuilder &b, Location loc, ValueRange values) {
+        linalg::YieldOp::create(
+            b, loc,
+            combination.combine(b, values.drop_front(types.size()),
+                                values.take_front(types.size())));
+      });
+  return success();
+}
+
+/// Whether what blocks choose of parts can be chosen from.
+static bool canBeSplitChoice(linalg::LinalgOp op) {
+  if (!op.getNumReductionLoops() || getBodyEffects(op).writes)
+    return false;
+  for (OpOperand &operand : op->getOpOperands())
+    if (!isa<RankedTensorType>(operand.get().getType()) ||
+        !op.getMatchingIndexingMap(&operand).isProjectedPermutation(
+            /*allowZeroInResults=*/op.isDpsInput(&operand)))
+      return false;
+  // What is chosen together has the same places, in the order of the loops.
+  SmallVector<unsigned> loops;
+  op.getParallelDims(loops);
+  for (OpOperand &output : op.getDpsInitsMutable()) {
+    AffineMap map = op.getMatchingIndexingMap(&output);
+    if (map.getNumResults() != loops.size())
+      return false;
+    for (auto [result, loop] : llvm::zip_equal(map.getResults(), loops))
+      if (!result.isFunctionOfDim(loop))
+        return false;
+  }
+  std::optional<Combination> combination = Combination::match(op);
+  return combination && combination->isInOrder();
+}
+
 namespace {
 struct SplitReductions
     : public gpuasync::impl::GPUAsyncSplitReductionsBase<SplitReductions> {
@@ -129,7 +264,8 @@ struct SplitReductions
 
   void runOnOperation() override {
     Schedule schedule = Schedule::get(device);
-    SmallVector<std::pair<linalg::LinalgOp, SmallVector<int64_t>>> found;
+    SmallVector<std::pair<linalg::LinalgOp, SmallVector<int64_t>>> found,
+        choices;
     SmallVector<std::pair<linalg::LinalgOp, int64_t>> products;
     getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (isa<scf::ForallOp, scf::ParallelOp>(op))
@@ -144,6 +280,13 @@ struct SplitReductions
           found.emplace_back(structured, std::move(tile));
           return WalkResult::advance();
         }
+      if (canBeSplitChoice(structured))
+        if (SmallVector<int64_t> tile =
+                schedule.chooseParts(structured, /*isInOrder=*/true);
+            !tile.empty()) {
+          choices.emplace_back(structured, std::move(tile));
+          return WalkResult::advance();
+        }
       if (std::optional<unsigned> steps = findSteps(structured);
           steps && blas == BlasMode::Off)
         if (int64_t parts = schedule.chooseProductParts(structured, *steps);
@@ -154,6 +297,9 @@ struct SplitReductions
     IRRewriter rewriter(&getContext());
     for (auto &[op, tile] : found)
       if (failed(split(op, tile, schedule.threads == 1, rewriter)))
+        return signalPassFailure();
+    for (auto &[op, tile] : choices)
+      if (failed(splitChoice(op, tile, rewriter)))
         return signalPassFailure();
     for (auto &[op, parts] : products)
       splitProduct(rewriter, op, parts);

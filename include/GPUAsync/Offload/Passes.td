@@ -149,11 +149,12 @@ def GPUAsyncSplitReductions
     A reduction to so few results that most of the device would have no work
     becomes an `scf.forall` whose blocks reduce a part each, and a reduction of
     what the parts come to. Reductions whose combining op has a neutral element
-    are split, of sizes that are known, unless `gpu_async.tile` says how they are
-    cut; `lib/Offload/Schedule.cpp` chooses how many parts there are.
+    are split, and those that only compare and choose, as an arg max does, of
+    sizes that are known, unless `gpu_async.tile` says how they are cut;
+    `lib/Offload/Schedule.cpp` chooses how many parts there are.
 
-    So are products of few tiles and many steps, a vector's and those for tensor
-    cores, but with `blas=auto`, where they are a library's: their parts are a
+    So are products of few tiles and many steps, a vector's, those for tensor
+    cores, and of f32 for `sm_80` and later, but with `blas=auto`, where they are a library's: their parts are a
     loop more of the product, and what is narrower than f32 is f32 until the
     parts are added up.
   }];

@@ -1245,10 +1245,22 @@ class Generator:
         attributes = "{indexing_maps = [%s, %s, %s], iterator_types = [%s]}" % (Map.of(n, range(n)).text(), kept, kept, kinds)
         predicate = ("ogt" if most else "olt") if a.t.kind == "f" else ("sgt" if most else "slt")
         body = ["^bb0(%s: %s, %s: %s, %s: %s):" % (x, a.t.text, v, a.t.text, p, it.text),
-                "  %s = linalg.index %d : index" % (i, axis), "  %s = arith.index_cast %s : index to %s" % (k, i, it.text),
-                "  %s = arith.cmp%s %s, %s, %s : %s" % (c, a.t.kind, predicate, x, v, a.t.text),
-                "  %s = arith.select %s, %s, %s : %s" % (w, c, x, v, a.t.text), "  %s = arith.select %s, %s, %s : %s" % (q, c, k, p, it.text),
-                "  linalg.yield %s, %s : %s, %s" % (w, q, a.t.text, it.text)]
+                "  %s = linalg.index %d : index" % (i, axis), "  %s = arith.index_cast %s : index to %s" % (k, i, it.text)]
+        compare = lambda result, predicate, one, other, t: "  %s = arith.cmp%s %s, %s, %s : %s" % (result, t.kind, predicate, one, other, t.text)
+        if rng.random() < 0.5:
+            body += [compare(c, predicate, x, v, a.t),
+                     "  %s = arith.select %s, %s, %s : %s" % (w, c, x, v, a.t.text), "  %s = arith.select %s, %s, %s : %s" % (q, c, k, p, it.text)]
+        else:  # As JAX has it: of equal ones the first, and what is no number stays. Parts of it may be taken by threads.
+            keeps, unordered, stays, equal, before, both, first = (self.name("s") for _ in range(7))
+            body += [compare(keeps, predicate, v, x, a.t)]
+            if a.t.kind == "f":
+                body += [compare(unordered, "une", v, v, a.t), "  %s = arith.ori %s, %s : i1" % (stays, keeps, unordered)]
+            else:
+                stays = keeps
+            body += [compare(equal, "oeq" if a.t.kind == "f" else "eq", v, x, a.t), compare(before, "slt", p, k, it),
+                     "  %s = arith.andi %s, %s : i1" % (both, equal, before), "  %s = arith.ori %s, %s : i1" % (first, stays, both),
+                     "  %s = arith.select %s, %s, %s : %s" % (w, stays, v, x, a.t.text), "  %s = arith.select %s, %s, %s : %s" % (q, first, p, k, it.text)]
+        body += ["  linalg.yield %s, %s : %s, %s" % (w, q, a.t.text, it.text)]
         results = self.structured(lines, "linalg.generic", attributes, [(a.name, a.type)], [values, places], body)
 
         def run(env):
