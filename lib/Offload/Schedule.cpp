@@ -292,7 +292,8 @@ void Schedule::chooseVector(ArrayRef<int64_t> sizes,
     // A sector of memory for each row of the matrix, or for each result. The
     // threads share the steps, of which each has one at least: else it has a
     // result of its own.
-    left = results < 32 * blocks ? 8 : 32;
+    // Threads of a result read side by side where its row does.
+    left = results < 32 * blocks || !findColumns(product) ? 8 : 32;
     while (left < threads && left * steps < threads)
       left *= 2;
     if (left > threads / 4)
@@ -323,7 +324,6 @@ void Schedule::chooseVector(ArrayRef<int64_t> sizes,
       take(loop);
 }
 
-/// Rows and columns are cut into tiles, the others into single rounds.
 /// Pieces of about the same length: no remainder, if there is such.
 static int64_t shareOut(int64_t size, int64_t most) {
   int64_t even = llvm::divideCeil(size, llvm::divideCeil(size, most));
@@ -380,6 +380,7 @@ Schedule::chooseForThreads(int64_t rows, int64_t columns, double others,
   return best;
 }
 
+/// Rows and columns are cut into tiles, the others into single rounds.
 void Schedule::chooseContraction(ArrayRef<int64_t> sizes,
                                  const llvm::BitVector &tileable,
                                  ArrayRef<unsigned> cut,
@@ -701,7 +702,7 @@ int64_t Schedule::chooseProductParts(linalg::LinalgOp product,
     // once, which takes more blocks.
     tiles = sums / 32;
     wanted = 4 * blocks;
-    step = 8;
+    step = 1.1;
   } else if (hasTensorCores && isForTensorCores(product)) {
     tiles = sums / sizes[matrix->rowLoop] / sizes[matrix->columnLoop];
     for (unsigned loop : {matrix->rowLoop, matrix->columnLoop})

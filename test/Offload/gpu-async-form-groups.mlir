@@ -182,7 +182,7 @@ func.func @reads(%x: tensor<500x100xf32>, %m: memref<500x100xf32>, %z: tensor<50
 // its block keeps none.
 // CHECK-LABEL: func.func @computed_rows
 // CPU: scf.forall (%{{.*}}) = (0) to (20000) step (16)
-// GPU: scf.forall (%{{.*}}) = (0) to (20000) step (32)
+// GPU: scf.forall (%{{.*}}) = (0) to (20000) step (8)
 // CHECK: "reduction"
 // CHECK: math.exp
 // CHECK: linalg.yield

@@ -5,14 +5,14 @@
 // RUN: gpu-opt %s -split-input-file -gpu-async-fuse-elementwise -gpu-async-form-groups=device=gpu -canonicalize -cse | FileCheck %s --check-prefixes=CHECK,GPU
 // RUN: gpu-opt %s -split-input-file -gpu-async-offload=device=gpu -canonicalize -cse | FileCheck %s --check-prefix=THREADS
 
-// Blocks of a GPU have 32 results. Eight threads share the steps of each, which lie side by
+// Blocks of a GPU have eight results. 32 threads share the steps of each, which lie side by
 // side in memory.
 // CHECK-LABEL: func.func @along
 // CPU: scf.forall (%{{.*}}) = (0) to (50257) step (85)
-// GPU: scf.forall (%{{.*}}) = (0) to (50257) step (32)
+// GPU: scf.forall (%{{.*}}) = (0) to (50257) step (8)
 // THREADS-LABEL: func.func @along
-// THREADS: %[[RESULT:.*]] = arith.divui %{{.*}}, %c8
-// THREADS: gpu.subgroup_reduce add %{{.*}} uniform cluster(size = 8)
+// THREADS: %[[RESULT:.*]] = arith.divui %{{.*}}, %c32
+// THREADS: gpu.subgroup_reduce add %{{.*}} uniform cluster(size = 32)
 func.func @along(%e: tensor<50257x768xf32>, %x: tensor<768xf32>, %out: tensor<50257xf32>) -> tensor<50257xf32> {
   %r = linalg.matvec ins(%e, %x : tensor<50257x768xf32>, tensor<768xf32>) outs(%out : tensor<50257xf32>) -> tensor<50257xf32>
   return %r : tensor<50257xf32>
