@@ -530,9 +530,18 @@ def run(module, *passes):
         ) from None
 
 
+class Captured(Exception):
+    """A function takes arrays from a function around it, which JAX is tracing: it has them as more arguments."""
+
+
 def trace(function, shapes, named={}, **static):
-    """What jax.jit(...).lower gives, with all arguments, those that are not used too. `static` are jax.jit's options of
-    arguments that are values."""
+    """Returns what jax.jit(...).lower gives, with all arguments, those that are not used too. `static` are jax.jit's
+    options of arguments that are values. Raises Captured."""
+    return choose_lowering(trace_only(function, shapes, named, **static))
+
+
+def trace_only(function, shapes, named={}, **static):
+    """Returns what jax.jit(...).trace gives. See trace."""
     for shape in jax.tree.leaves((shapes, named)):
         if isinstance(shape, jax.ShapeDtypeStruct) and not all(isinstance(size, int) for size in shape.shape):
             raise ValueError(
@@ -540,6 +549,12 @@ def trace(function, shapes, named={}, **static):
                 "one for each" % ", ".join(map(str, shape.shape))
             )
     traced = jax.jit(function, keep_unused=True, **static).trace(*shapes, **named)
+    if len(traced.jaxpr.in_avals) != len(jax.tree.leaves(traced.in_avals)):
+        raise Captured
+    return traced
+
+
+def choose_lowering(traced):
     lowered = traced.lower()
     text = lowered.as_text()
     calls = text.count("stablehlo.custom_call")

@@ -54,6 +54,7 @@ PyObject *makeArray(Storage *storage, Ref owners, const gpuasync_value &value,
   self->value = value;
   self->deviceType = deviceType;
   new (&self->pending) std::optional<CallersStream>(pending);
+  self->weakType = false;
   Py_ssize_t bytes = elementType(value.type)->bytes;
   for (uint32_t i = 0; i < value.rank; ++i)
     self->byteStrides[i] = value.strides[i] * bytes;
@@ -377,8 +378,61 @@ static PyObject *getStrides(PyObject *object, void *) {
   return tupleOf(cast(object)->value.strides, cast(object)->value.rank);
 }
 
-static PyObject *getDType(PyObject *object, void *) {
+static PyObject *getElementType(PyObject *object, void *) {
   return PyUnicode_FromString(elementType(cast(object)->value.type)->name);
+}
+
+/// Returns a new numpy.dtype of the elements. Null after an error.
+static PyObject *makeDType(const ElementType &element) {
+  Ref numpy(PyImport_ImportModule("numpy"));
+  if (!numpy)
+    return nullptr;
+  if (element.format)
+    return PyObject_CallMethod(numpy.get(), "dtype", "s", element.numpy);
+  Ref types(PyImport_ImportModule("ml_dtypes"));
+  Ref type(types ? PyObject_GetAttrString(types.get(), element.numpy)
+                 : nullptr);
+  return type ? PyObject_CallMethod(numpy.get(), "dtype", "O", type.get())
+              : nullptr;
+}
+
+/// An AttributeError where NumPy has no such type: a text in its place would be
+/// another type for NumPy, whose i8 has 64 bits.
+static PyObject *getDType(PyObject *object, void *) {
+  static PyObject *known[GPUASYNC_TYPE_C128 + 1];
+  const uint32_t type = cast(object)->value.type;
+  if (!known[type]) {
+    const ElementType &element = *elementType(type);
+    known[type] = makeDType(element);
+    if (!known[type]) {
+      if (PyErr_ExceptionMatches(PyExc_ImportError)) {
+        PyErr_Clear();
+        PyErr_Format(PyExc_AttributeError,
+                     "dtype is a type of NumPy's, which for %s needs the "
+                     "package %s; element_type is the name of the type in MLIR",
+                     element.name, element.format ? "numpy" : "ml_dtypes");
+      }
+      return nullptr;
+    }
+  }
+  return Ref::of(known[type]).release();
+}
+
+static PyObject *getIsContiguous(PyObject *object, void *) {
+  return PyBool_FromLong(isContiguous(cast(object)->value, false));
+}
+
+static PyObject *getWeakType(PyObject *object, void *) {
+  return PyBool_FromLong(cast(object)->weakType);
+}
+
+PyObject *weaken(PyObject *, PyObject *object) {
+  if (!isArray(object)) {
+    PyErr_SetString(PyExc_TypeError, "weaken: expected a gpu_async.Array");
+    return nullptr;
+  }
+  cast(object)->weakType = true;
+  return Ref::of(object).release();
 }
 
 static PyObject *getRank(PyObject *object, void *) {
@@ -391,18 +445,39 @@ static PyObject *getBytes(PyObject *object, void *) {
                              elementType(value.type)->bytes);
 }
 
+/// Reads a gpuasync_type, 0 if there is none: from its name in MLIR or NumPy,
+/// else from anything that numpy.dtype takes. False after an error.
+static bool readType(PyObject *dtype, uint32_t &type) {
+  Ref name;
+  if (PyUnicode_Check(dtype)) {
+    name = Ref::of(dtype);
+  } else {
+    Ref numpy(PyImport_ImportModule("numpy"));
+    Ref made(numpy ? PyObject_CallMethod(numpy.get(), "dtype", "O", dtype)
+                   : nullptr);
+    Ref native(made ? PyObject_GetAttrString(made.get(), "isnative") : nullptr);
+    if (!native)
+      return false;
+    if (native.get() != Py_True)
+      return true;
+    name = Ref(PyObject_GetAttrString(made.get(), "name"));
+  }
+  const char *text =
+      name ? PyUnicode_AsUTF8AndSize(name.get(), nullptr) : nullptr;
+  if (text)
+    type = typeOfName(text);
+  return text;
+}
+
 static PyObject *view(PyObject *object, PyObject *dtype) {
   Array *self = cast(object);
-  const char *name = PyUnicode_Check(dtype)
-                         ? PyUnicode_AsUTF8AndSize(dtype, nullptr)
-                         : nullptr;
-  if (PyErr_Occurred())
+  uint32_t type = 0;
+  if (!readType(dtype, type))
     return nullptr;
-  uint32_t type = name ? typeOfName(name) : 0;
   if (!type ||
       elementType(type)->bytes != elementType(self->value.type)->bytes) {
     PyErr_Format(PyExc_ValueError,
-                 "view: expected the name of a type of %d bytes, as %s is, "
+                 "view: expected a type of %d bytes, as %s is, or its name, "
                  "given %R",
                  int(elementType(self->value.type)->bytes),
                  elementType(self->value.type)->name, dtype);
@@ -515,12 +590,25 @@ static PyObject *asNumPy(PyObject *object, PyObject *args, PyObject *kwargs) {
   return PyObject_CallMethod(array.get(), "astype", "O", dtype);
 }
 
-static PyObject *item(PyObject *object, PyObject *) {
+/// Returns the element of an array of one as a number of Python. Null after an
+/// error; `what` was called, for its message.
+static PyObject *elementOf(PyObject *object, const char *what) {
   Array *self = cast(object);
-  if ((!isOnHost(self) && !isKept(self)) || countElements(self->value) != 1) {
-    PyErr_SetString(PyExc_ValueError,
-                    "only an array of one element is a number, and not where "
-                    "it is a view of memory on the device");
+  if (countElements(self->value) != 1) {
+    if (Ref shape = Ref(getShape(object, nullptr)))
+      PyErr_Format(PyExc_ValueError,
+                   "%s is for an array of one element, given one of the shape "
+                   "%R; take an element first (a[0]), or all of them "
+                   "(a.tolist())",
+                   what, shape.get());
+    return nullptr;
+  }
+  if (!isOnHost(self) && !isKept(self)) {
+    PyErr_Format(PyExc_ValueError,
+                 "%s: the array is a view of memory on the device, which is "
+                 "not copied to the host; take it by DLPack there "
+                 "(torch.from_dlpack, cupy.from_dlpack)",
+                 what);
     return nullptr;
   }
   if (isKept(self)) {
@@ -534,18 +622,32 @@ static PyObject *item(PyObject *object, PyObject *) {
   return readNumber(self->value.type, self->value.data);
 }
 
+static PyObject *item(PyObject *object, PyObject *indices) {
+  if (PyTuple_Size(indices) == 0)
+    return elementOf(object, "item()");
+  Ref array(toNumPy(object, nullptr));
+  Ref method(array ? PyObject_GetAttrString(array.get(), "item") : nullptr);
+  return method ? PyObject_CallObject(method.get(), indices) : nullptr;
+}
+
 static PyObject *toFloat(PyObject *object) {
-  Ref number(item(object, nullptr));
+  Ref number(elementOf(object, "float()"));
   return number ? PyNumber_Float(number.get()) : nullptr;
 }
 
 static PyObject *toInt(PyObject *object) {
-  Ref number(item(object, nullptr));
+  Ref number(elementOf(object, "int()"));
   return number ? PyNumber_Long(number.get()) : nullptr;
 }
 
 static int toBool(PyObject *object) {
-  Ref number(item(object, nullptr));
+  if (countElements(cast(object)->value) > 1) {
+    PyErr_SetString(PyExc_ValueError,
+                    "an array of more than one element is neither true nor "
+                    "false; use a.any() or a.all()");
+    return -1;
+  }
+  Ref number(elementOf(object, "bool()"));
   return number ? PyObject_IsTrue(number.get()) : -1;
 }
 
@@ -557,13 +659,55 @@ static Py_ssize_t length(PyObject *object) {
   return -1;
 }
 
+/// Returns the elements as NumPy writes them, with the type. Null after an
+/// error.
+static PyObject *describeElements(PyObject *object) {
+  Ref array(toNumPy(object, nullptr));
+  Ref numpy(array ? PyImport_ImportModule("numpy") : nullptr);
+  Ref function(numpy ? PyObject_GetAttrString(numpy.get(), "array2string")
+                     : nullptr);
+  Ref args(function ? PyTuple_Pack(1, array.get()) : nullptr);
+  Ref named(Py_BuildValue("{s:s,s:s,s:s}", "separator", ", ", "prefix",
+                          "gpu_async.Array(", "suffix", ")"));
+  Ref text(args && named
+               ? PyObject_Call(function.get(), args.get(), named.get())
+               : nullptr);
+  if (!text)
+    return nullptr;
+  const gpuasync_value &value = cast(object)->value;
+  const char *type = elementType(value.type)->numpy;
+  if (countElements(value))
+    return PyUnicode_FromFormat("gpu_async.Array(%U, dtype=%s)", text.get(),
+                                type);
+  Ref shape(getShape(object, nullptr));
+  return shape ? PyUnicode_FromFormat("gpu_async.Array(%U, shape=%R, dtype=%s)",
+                                      text.get(), shape.get(), type)
+               : nullptr;
+}
+
+/// More elements than this are not read for a text, as NumPy does not write
+/// more of them.
+static constexpr int64_t mostWritten = 1000;
+
 static PyObject *repr(PyObject *object) {
+  Array *self = cast(object);
+  const bool isThere = (isOnHost(self) || isKept(self)) && !self->pending;
+  if (isThere && countElements(self->value) <= mostWritten) {
+    PyObject *text = describeElements(object);
+    // Without NumPy, or where the call has failed, there is a text all the
+    // same: debuggers ask for it.
+    if (text || !PyErr_ExceptionMatches(PyExc_Exception) ||
+        PyErr_ExceptionMatches(PyExc_MemoryError))
+      return text;
+    PyErr_Clear();
+  }
   Ref shape(getShape(object, nullptr));
   if (!shape)
     return nullptr;
-  return PyUnicode_FromFormat("<gpu_async.Array %s %R>",
-                              elementType(cast(object)->value.type)->name,
-                              shape.get());
+  return PyUnicode_FromFormat(
+      "<gpu_async.Array %s %R%s>", elementType(self->value.type)->name,
+      shape.get(),
+      isOnHost(self) || isKept(self) ? "" : ", a view of memory on the device");
 }
 
 static PyMethodDef methods[] = {
@@ -584,14 +728,24 @@ static PyMethodDef methods[] = {
     {"view", view, METH_O,
      "view(dtype)\n--\n\nThe same memory with elements of another type of as "
      "many bytes."},
-    {"item", item, METH_NOARGS,
-     "item()\n--\n\nThe element of an array of one, as Python's number."},
+    {"item", item, METH_VARARGS,
+     "item(*indices)\n--\n\nThe element of an array of one, or the one of "
+     "these indices, as Python's number."},
     {nullptr, nullptr, 0, nullptr}};
 
 static PyGetSetDef members[] = {
     {"shape", getShape, nullptr, "The sizes of the dimensions.", nullptr},
     {"strides", getStrides, nullptr, "In elements.", nullptr},
-    {"dtype", getDType, nullptr, "MLIR's name of the element type: \"f32\".",
+    {"dtype", getDType, nullptr,
+     "The element type as a numpy.dtype; an AttributeError without NumPy, and "
+     "of bf16 without ml_dtypes.",
+     nullptr},
+    {"element_type", getElementType, nullptr,
+     "MLIR's name of the element type: \"f32\".", nullptr},
+    {"is_contiguous", getIsContiguous, nullptr,
+     "Whether the elements follow each other in row-major order.", nullptr},
+    {"weak_type", getWeakType, nullptr,
+     "Whether JAX lets other operands decide about the type, as for numbers.",
      nullptr},
     {"ndim", getRank, nullptr, "The number of dimensions.", nullptr},
     {"nbytes", getBytes, nullptr, "Bytes of all elements.", nullptr},

@@ -60,6 +60,7 @@ struct Array {
   int32_t deviceType; ///< dlpack::DeviceType
   /// The stream that the elements may still be written on.
   std::optional<CallersStream> pending;
+  bool weakType; ///< for JAX: see `weaken`
 };
 
 /// Makes the type and puts it into the module. False after an error.
@@ -68,6 +69,9 @@ bool isArray(PyObject *object);
 /// Returns NumPy's array of the elements: in host memory the same memory. Null
 /// after an error. The second parameter is unused: it is a method of Python's.
 PyObject *toNumPy(PyObject *array, PyObject *);
+/// weaken(array): marks the result of a function of JAX's as one whose type
+/// other operands decide about. Returns the array.
+PyObject *weaken(PyObject *, PyObject *array);
 /// Whether a write to its elements is a fault: a constant of the program's.
 inline bool isReadOnly(const Array *array) {
   return array->value.flags & GPUASYNC_READ_ONLY;

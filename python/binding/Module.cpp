@@ -94,6 +94,8 @@ static PyMethodDef functions[] = {
     {"restore_array", entry<restoreArray>, METH_VARARGS,
      "restore_array(array, dtype)\n--\n\nThe Array of which a pickle was "
      "made."},
+    {"weaken", entry<weaken>, METH_O,
+     "weaken(array)\n--\n\nSets Array.weak_type, and returns the array."},
     {"wait_abandoned", entry<waitAbandoned>, METH_O,
      "wait_abandoned(timeout)\n--\n\nSee gpu_async.wait_abandoned."},
     {"trace_start", entry<startTrace>, METH_O,

@@ -130,12 +130,16 @@ static PyObject *getItem(PyObject *object, PyObject *key) {
   return index ? PyObject_GetItem(array.get(), index.get()) : nullptr;
 }
 
-static int refuseItem(PyObject *, PyObject *, PyObject *) {
-  PyErr_SetString(
+static int refuseItem(PyObject *object, PyObject *, PyObject *) {
+  const bool isShared = valueOf(object).device == GPUASYNC_HOST &&
+                        !isReadOnly(reinterpret_cast<Array *>(object));
+  PyErr_Format(
       PyExc_TypeError,
       "a gpu_async.Array is a value: its elements cannot be assigned to or "
-      "deleted; write to numpy.asarray(a), which shares its memory, or to a "
-      "copy, numpy.array(a)");
+      "deleted; write to %s numpy.array(a); in a function of JAX's arrays, "
+      "x.at[i].set(y) makes another array",
+      isShared ? "numpy.asarray(a), which shares its memory, or to a copy,"
+               : "a copy,");
   return -1;
 }
 
@@ -203,7 +207,13 @@ static PyObject *roundElements(PyObject *object, PyObject *args) {
 
 static PyObject *toText(PyObject *object) {
   Ref array(toNumPy(object, nullptr));
-  return array ? PyObject_Str(array.get()) : nullptr;
+  if (array)
+    return PyObject_Str(array.get());
+  // The host cannot read a view of memory on the device.
+  if (!PyErr_ExceptionMatches(PyExc_BufferError))
+    return nullptr;
+  PyErr_Clear();
+  return PyObject_Repr(object);
 }
 
 static Py_ssize_t countElements(PyObject *object) {

@@ -12,7 +12,7 @@
 >>> import array
 >>> y = exe.twice(array.array("f", [1, 2, 3, 4]))
 >>> y
-<gpu_async.Array f32 (4,)>
+gpu_async.Array([2., 4., 6., 8.], dtype=float32)
 >>> memoryview(y).tolist()
 [2.0, 4.0, 6.0, 8.0]
 
@@ -107,11 +107,13 @@ def compile(program, device="auto", *, name=None, **options):
 
 
 def _tell_jax():
-    """Makes JAX take Arrays, if it is loaded. All arrays come from what is compiled."""
+    """Makes JAX and flax take Arrays, if they are loaded. All arrays come from what is compiled."""
     if sys.modules.get("jax"):
         from .frontends import jax_arrays
 
         jax_arrays.register()
+        if sys.modules.get("flax.serialization"):
+            jax_arrays.register_for_flax()
 
 
 def _warn(diagnostics):
@@ -166,7 +168,8 @@ def jit(function=None, device="auto", *, static_argnums=None, static_argnames=No
     `static_argnums` and `static_argnames` are those of jax.jit: arguments with a hash that are part of the program.
     `options` are those of compile. The result takes what the function takes, by position and by name, and Arrays;
     it returns what the function returns with Arrays in place of JAX's, and its `schedule(*args)`
-    is the Schedule of such a call. Needs jax and jaxlib.
+    is the Schedule of such a call. Where JAX traces the caller, the function is part of the caller, as with jax.jit.
+    Needs jax and jaxlib.
     """
     if function is None:
         return lambda function: jit(function, device, static_argnums=static_argnums, static_argnames=static_argnames, **options)

@@ -136,7 +136,7 @@ class Arrays(unittest.TestCase):
         for size in (0, 1, 70001):
             x = np.random.rand(size).astype("f")
             y = exe.twice(x)
-            self.assertEqual((y.shape, y.strides, y.dtype, y.ndim, y.nbytes), ((size,), (1,), "f32", 1, 4 * size))
+            self.assertEqual((y.shape, y.strides, y.dtype, y.ndim, y.nbytes), ((size,), (1,), "float32", 1, 4 * size))
             del x
             np.asarray(y)[:] += 1  # it can be written
         x = np.array([1, 2], "f")

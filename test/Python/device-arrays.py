@@ -45,7 +45,7 @@ class Arrays(unittest.TestCase):
     def test_a_result_is_on_the_device(self):
         r = exe.same(x)
         self.assertEqual(r.__dlpack_device__(), (2, 0))
-        self.assertEqual((r.shape, r.dtype), ((2, 3), "f32"))
+        self.assertEqual((r.shape, r.dtype), ((2, 3), "float32"))
         np.testing.assert_array_equal(r.numpy(), x)
         self.assertFalse(np.asarray(r).flags.writeable)
         with self.assertRaisesRegex(BufferError, "on the device"):

@@ -240,7 +240,7 @@ class OutOf(unittest.TestCase):
 
         half = Half(code=4, bits=16, rank=1, data=data.ctypes.data)
         y = exe.half(half)
-        self.assertEqual((y.dtype, y.shape), ("bf16", (2,)))
+        self.assertEqual((y.element_type, y.shape), ("bf16", (2,)))
         self.assertEqual(np.asarray(y.view("ui16")).tolist(), [0, 1])
         with self.assertRaisesRegex(BufferError, "no format for bf16"):
             memoryview(y)

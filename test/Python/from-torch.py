@@ -36,7 +36,7 @@ class Torch(unittest.TestCase):
         x = torch.tensor([0.0, 0.5, 1.0])
         f = ga.from_torch(Image(), (x,), device="cpu")
         for image, other in f(x), f.start(x).wait():
-            self.assertEqual((image.dtype, torch.from_dlpack(image).tolist()), ("ui8", [0, 127, 255]))
+            self.assertEqual((image.element_type, torch.from_dlpack(image).tolist()), ("ui8", [0, 127, 255]))
             self.assertEqual(other.numpy().tolist(), [1, 1.5, 2])
         self.assertEqual(len(f.results), 2)
         with self.assertRaisesRegex(ga.ArgumentError, "takes 1 arguments"):

@@ -7,8 +7,10 @@ import copy
 import gc
 import operator
 import pickle
+import subprocess
 import sys
 import unittest
+import unittest.mock
 import warnings
 
 import gpu_async as ga
@@ -173,6 +175,8 @@ class Operators(unittest.TestCase):
         self.assertEqual(r.tolist(), [[5, 5], [1, 1]])
         with self.assertRaises(AttributeError):
             r.T = x
+        with self.assertRaisesRegex(TypeError, r"deleted; write to a copy, numpy.array\(a\); in a function of JAX's"):
+            operator.setitem(exe.constant(), 0, 1)
 
     def test_methods(self):
         for name, dtype in TYPES.items():
@@ -207,7 +211,7 @@ class Operators(unittest.TestCase):
                   lambda a: a.size, str, lambda a: 1 in a, lambda a: a.max(), lambda a: a[0], lambda a: a.tolist()):
             self.expect_same(attempt(f, r), attempt(f, x))
         for copied in copy.copy(r), copy.deepcopy(r), pickle.loads(pickle.dumps(r)):
-            self.assertEqual((copied.shape, copied.dtype), ((0, 3), "f32"))
+            self.assertEqual((copied.shape, copied.dtype), ((0, 3), "float32"))
         with self.assertRaisesRegex(TypeError, r"format '.2f' is for an array of one element, given one of the shape \(0, 3\)"):
             format(r, ".2f")
 
@@ -215,7 +219,16 @@ class Operators(unittest.TestCase):
         x = np.array([[1.5, 2], [3, 4]], "f")
         for r, x in (array(x), x), (array(x.T), x.T), (one(2.5), np.float32(2.5)), (exe.constant(), np.array([1, 2, 3], "f")):
             self.assertEqual((str(r), f"{r}", "%s" % (r,)), (str(x), str(x), str(x)))
-        self.assertEqual(repr(array(x.reshape(1, 3))), "<gpu_async.Array f32 (1, 3)>")
+        self.assertEqual(repr(array(x.reshape(1, 3))), "gpu_async.Array([[1., 2., 3.]], dtype=float32)")
+        self.assertEqual(repr({"a": [one(2.5)]}), "{'a': [gpu_async.Array(2.5, dtype=float32)]}")
+        self.assertEqual(repr(array(np.zeros((0, 3), "f"))), "gpu_async.Array([], shape=(0, 3), dtype=float32)")
+        lines = repr(array(np.eye(2, dtype="f"))).split("\n")
+        self.assertEqual(lines[1], "                 [0., 1.]], dtype=float32)")  # below the first row
+        many = exe.flat(np.zeros(1001, "f"))
+        self.assertEqual(repr(many), "<gpu_async.Array f32 (1001,)>")
+        self.assertTrue(repr(exe.flat(np.zeros(1000, "f"))).startswith("gpu_async.Array([0., 0., 0., 0., 0., "))
+        with unittest.mock.patch.dict(sys.modules, numpy=None):
+            self.assertEqual(repr(one(2.5)), "<gpu_async.Array f32 ()>")
         for r in one(2.0), exe.flat(np.array([2], "f")), array(np.array([[2]], "f")):
             self.assertEqual((f"{r:.3f}", f"{r:8.1e}", f"{r:>6}"), ("2.000", " 2.0e+00", "   2.0"))
         self.assertEqual((f"{one(7, 'i32'):03d}", f"{one(2**63, 'ui64'):x}", f"{one(True, 'i1'):d}"), ("007", "8" + "0" * 15, "1"))
@@ -237,8 +250,17 @@ class Operators(unittest.TestCase):
                 operator.index(r)
         for r, wanted in (half, 2.5), (three, 3), (one(1 - 2j, "complex<f32>"), 1 - 2j), (array(np.full((1, 1), 2, "f")), 2):
             self.assertEqual((type(complex(r)), complex(r)), (complex, wanted))
-        with self.assertRaisesRegex(ValueError, "only an array of one element"):
+        with self.assertRaisesRegex(ValueError, r"^item\(\) is for an array of one element, given one of the shape \(3,\); .*a.tolist"):
             complex(exe.constant())
+        self.assertEqual((exe.constant().item(1), array(np.eye(2, dtype="f")).item(1, 1), three.item(())), (2, 1, 3))
+        with self.assertRaisesRegex(IndexError, "out of bounds"):
+            exe.constant().item(3)
+        with self.assertRaisesRegex(ValueError, r"neither true nor false; use a.any\(\) or a.all\(\)"):
+            bool(exe.constant())
+        with self.assertRaisesRegex(ValueError, r"^float\(\) is for an array of one element"):
+            float(exe.constant())
+        with self.assertRaisesRegex(ValueError, r"^int\(\) is for an array of one element"):
+            int(exe.constant())
         self.expect_same(round(array(np.array([[1.25, 2.75]], "f"))), np.array([[1, 3]], "f"))
         self.expect_same(round(array(np.array([[1.25, 2.75]], "f")), 1), np.array([[1.2, 2.8]], "f"))
         self.assertEqual((round(half), round(one(2.375), 2), round(three)), (2, np.float32(2.38), 3))
@@ -253,13 +275,13 @@ class Operators(unittest.TestCase):
                 r = array(y, name)
                 for copied in (copy.copy(r), copy.deepcopy(r), copy.deepcopy({"a": [r]})["a"][0], r.copy(),
                                *(pickle.loads(pickle.dumps(r, protocol)) for protocol in range(pickle.HIGHEST_PROTOCOL + 1))):
-                    self.assertEqual((type(copied), copied.dtype, copied.shape), (ga.Array, r.dtype, y.shape))
+                    self.assertEqual((type(copied), copied.element_type, copied.shape), (ga.Array, r.element_type, y.shape))
                     np.testing.assert_array_equal(copied, y)
                     self.assertFalse(np.shares_memory(copied.numpy(), r.numpy()))
                     self.assertTrue(copied.numpy().flags.writeable)
                 self.assertEqual(r.copy().strides, tuple(s // y.itemsize for s in y.copy().strides))
         r = array(x.view("uint16")[:, :3], "i16").view("ui16")  # signs are kept
-        self.assertEqual((r.copy().dtype, pickle.loads(pickle.dumps(r)).dtype), ("ui16", "ui16"))
+        self.assertEqual((r.copy().element_type, pickle.loads(pickle.dumps(r)).dtype), ("ui16", "uint16"))
         for r in copy.copy(exe.constant()), pickle.loads(pickle.dumps(exe.constant())), copy.deepcopy(one(2.5)):
             r.numpy()[...] = 7  # a copy of a constant is not one
             self.assertEqual(exe.flat(r.numpy().reshape(-1)).numpy().tolist(), [7] * r.size)
@@ -280,6 +302,48 @@ class Operators(unittest.TestCase):
         gc.collect()
         np.ones(1000, "f")
         self.assertEqual((x.sum(), taken.sum()), (499500, 499500))
+
+    def test_types(self):
+        for mlir, name in TYPES.items():
+            r = ga._binding.restore_array(np.ones(3, name), mlir)
+            self.assertIs(type(r.dtype), type(np.dtype(name)))
+            self.assertEqual((r.dtype, r.element_type, np.zeros(2, r.dtype).dtype), (np.dtype(name), mlir, np.dtype(name)))
+            self.assertEqual(np.zeros_like(r).dtype, name)
+            self.assertFalse(r.weak_type)
+
+    def test_types_that_numpy_has_not(self):
+        r = one(2.5, "bf16") if ml_dtypes else ga._binding.restore_array(np.ones((), "uint16"), "bf16")
+        program = """
+import gpu_async as ga, sys
+f = ga.compile("func.func @f(%x: tensor<TYPE>) -> tensor<TYPE> { return %x : tensor<TYPE> }", device="cpu").f
+r = f(1.0)
+sys.modules["numpy"] = sys.modules["ml_dtypes"] = None
+try:
+    r.dtype
+except AttributeError as error:
+    print(error)
+print(hasattr(r, "dtype"), r.element_type, repr(r))
+"""
+        for type, package in ("f32", "numpy"), ("bf16", "ml_dtypes"):
+            text = program.replace("TYPE", type)
+            if package == "ml_dtypes":
+                text = text.replace('sys.modules["numpy"] = ', "import numpy; ")
+            done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True)
+            self.assertEqual((done.stdout, done.stderr), (
+                "dtype is a type of NumPy's, which for %s needs the package %s; element_type is the name of the type in MLIR\n"
+                "False %s <gpu_async.Array %s ()>\n" % (type, package, type, type), ""))
+        self.assertEqual(r.element_type, "bf16")
+
+    def test_views_of_other_types(self):
+        r = array(np.array([[1, -2]], "f"))
+        for dtype in "i32", "int32", np.int32, np.dtype("int32"):
+            self.assertEqual(r.view(dtype).dtype, "int32")
+            self.assertEqual(r.view(dtype).tolist(), [[0x3F800000, -0x40000000]])
+        for dtype in np.float64, np.dtype(">i4"), "i33", np.dtype("f4,f4"):
+            with self.assertRaisesRegex(ValueError, "expected a type of 4 bytes, as f32 is, or its name, given"):
+                r.view(dtype)
+        with self.assertRaises(TypeError):
+            r.view(object())
 
     def test_restore_array_refuses(self):
         restore = ga._binding.restore_array
@@ -307,7 +371,7 @@ class Operators(unittest.TestCase):
             self.assertEqual(np.asarray(got).dtype, np.asarray(wanted).dtype)
             np.testing.assert_array_equal(got, wanted)
         for copied in copy.copy(r), copy.deepcopy(r), pickle.loads(pickle.dumps(r)):
-            self.assertEqual((copied.dtype, copied.numpy().dtype, copied.numpy().tolist()), ("bf16", x.dtype, x.tolist()))
+            self.assertEqual((copied.dtype, copied.numpy().dtype, copied.numpy().tolist()), (x.dtype, x.dtype, x.tolist()))
             self.assertFalse(np.shares_memory(copied.numpy(), r.numpy()))
         half = one(2.5, "bf16")
         self.assertEqual((f"{half:.2f}", str(half), complex(half)), ("2.50", "2.5", 2.5))

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """gpu_async.jit: functions of JAX arrays. lower_jax.py is examples/jax/lower.py."""
 
+import dataclasses
 import functools
-import itertools
 import numbers
+import re
 import threading
 from types import MethodType
 
@@ -12,12 +13,13 @@ import numpy
 
 import gpu_async
 
-from . import jax_arrays, lower_jax, static
+from .. import _binding
+from . import lower_jax, static
 
 
-# How an argument is passed: an array, or by value a number of NumPy's, or one of Python's, whose type JAX lets others
-# decide about.
-ARRAY, NUMBER, WEAK = range(3)
+# How an argument is passed: an array, or a number by value. JAX lets other operands decide about the type of a weak one,
+# as one of Python's numbers is.
+ARRAY, WEAK_ARRAY, NUMBER, WEAK = range(4)
 
 
 class Jit:
@@ -29,53 +31,89 @@ class Jit:
         self._static = None
         if static_argnums is not None or static_argnames is not None:
             self._static = static.Static(function, static_argnums, static_argnames)
+        # For a caller that JAX traces.
+        self._traced = jax.jit(function, static_argnums=static_argnums, static_argnames=static_argnames)
         self._compiled = {}
-        self._lock = threading.Lock()
+        self._locks = {}
 
     def __call__(self, *args, **named):
-        (main, results, types, order), leaves = self._find(args, named)
-        made = main(*[leaves[place] for place in order])
-        made = made if isinstance(made, tuple) else (made,) if types else ()
-        return jax.tree_util.tree_unflatten(results, [_typed(*each) for each in zip(made, types)])
+        try:
+            (main, results, finish, order), leaves = self._find(args, named)
+        except (_Traced, lower_jax.Captured):
+            return self._traced(*args, **named)
+        try:
+            made = main(*leaves) if order is None else main(*[leaves[place] for place in order])
+        except gpu_async.ArgumentError as error:
+            raise self._name_leaf(error, args, named, order) from None
+        if finish is None:
+            return jax.tree_util.tree_unflatten(results, made if isinstance(made, tuple) else (made,))
+        return jax.tree_util.tree_unflatten(results, finish(made))
 
     def __get__(self, instance, owner=None):
         return self if instance is None else Method(self, instance)
 
+    def __repr__(self):
+        return "<gpu_async.jit of %s%s, device=%r, %d compiled>" % (
+            static.name_of(self._function), static.signature_of(self._function) or "", self._device, len(self._compiled))
+
+    def __getattr__(self, name):
+        raise AttributeError("a function of gpu_async.jit has no attribute %r%s" % (name, _ADVICE.get(name, "")))
+
     def schedule(self, *args, **named):
         """What a call with such arguments does on which stream: a Schedule. Compiles as the call would."""
-        (main, *_), _ = self._find(args, named)
+        try:
+            (main, *_), _ = self._find(args, named)
+        except (_Traced, lower_jax.Captured):
+            raise gpu_async.ArgumentError(
+                "schedule: JAX traces the caller (jax.jit, grad, vmap), where a function of gpu_async.jit is part of the "
+                "caller; ask for the schedule of the whole, as gpu_async.jit(jax.grad(f)).schedule(x)") from None
         return main.schedule()
 
     def _find(self, args, named):
-        """What is compiled for arguments, and their leaves."""
+        """Returns what is compiled for arguments, and their leaves as it takes them. Raises _Traced or Captured where
+        JAX traces the caller."""
         values = ()
         if self._static:
             args, named, values = self._static.split(args, named)
         leaves, tree = jax.tree_util.tree_flatten((args, named))
-        try:
-            leaves, *key = zip(*map(_array, leaves, itertools.count())) if leaves else ((), (), ())
-        except _Refused as refused:
-            raise gpu_async.ArgumentError(self._describe((args, named), values, *refused.args)) from None
-        key = tree, tuple(zip(*key)), values
+        types, take, always = [], _TAKE.get, _ALWAYS
+        for number, leaf in enumerate(leaves):
+            kind = type(leaf)
+            if kind is _JaxArray:
+                aval = leaf.aval
+                if aval.dtype in always:
+                    types.append((aval.shape, aval.dtype, WEAK_ARRAY if aval.weak_type else ARRAY))
+                    continue
+            try:
+                leaves[number], made = take(kind, _take)(leaf)
+            except _Refused as refused:
+                raise gpu_async.ArgumentError(
+                    self._describe((args, named), values, number, "is of " + refused.args[0])) from None
+            types.append(made)
+        key = tree, tuple(types), values, jax.config.jax_enable_x64
         compiled = self._compiled.get(key)
         if compiled is None:
-            with self._lock:
+            # One lock for each program: what its function calls while it is traced may be this function again.
+            with self._locks.setdefault(key, threading.RLock()):
                 compiled = self._compiled.get(key)
-                if compiled is None:
-                    compiled = self._compiled[key] = self._compile(*key)
+                try:
+                    if compiled is None:
+                        compiled = self._compiled[key] = self._compile(tree, types, values)
+                finally:
+                    self._locks.pop(key, None)
         return compiled, leaves
 
     def _compile(self, tree, types, values):
-        shapes = [jax.ShapeDtypeStruct(shape, dtype, weak_type=how == WEAK) for shape, dtype, how in types]
+        shapes = [jax.ShapeDtypeStruct(shape, dtype, weak_type=how in (WEAK_ARRAY, WEAK)) for shape, dtype, how in types]
         shapes = jax.tree_util.tree_unflatten(tree, shapes)
-        by_value = [place for place, (_, _, how) in enumerate(types) if how != ARRAY]
+        by_value = [place for place, (_, _, how) in enumerate(types) if how in (NUMBER, WEAK)]
         for number, (_, dtype, _) in enumerate(types):
             if not _is_supported(dtype):
-                raise gpu_async.ArgumentError(self._describe(shapes, values, number, _UNSUPPORTED % dtype.name))
+                raise gpu_async.ArgumentError(self._describe(shapes, values, number, "is of " + _UNSUPPORTED % dtype.name))
         args, named = static.merge(*shapes, values)
         self._check(args, named)
         places = [place for place, *_ in values]
-        traced = lower_jax.trace(
+        traced = lower_jax.trace_only(
             self._function, args, named, static_argnums=tuple(place for place in places if isinstance(place, int)),
             static_argnames=tuple(place for place in places if isinstance(place, str)))
         results, tree = jax.tree_util.tree_flatten(traced.out_info)
@@ -83,12 +121,13 @@ class Jit:
             if not _is_supported(result.dtype):
                 raise gpu_async.ArgumentError("result %d of a function of gpu_async.jit is of %s"
                                               % (number, _UNSUPPORTED % result.dtype.name))
-        exe = gpu_async.compile(lower_jax.lower(traced, by_value), self._device, name=static.name_of(self._function),
-                                **{"place": "device", **self._options})
-        # Signs of integers are JAX's: a program has none.
-        order = [place for place, (_, _, how) in enumerate(types) if how == ARRAY] + by_value
-        return exe["main"], tree, [
-            result.dtype if _is_key(result.dtype) else _element_type(result.dtype) for result in results], order
+        try:
+            program = lower_jax.lower(lower_jax.choose_lowering(traced), by_value)
+        except ValueError as error:  # of what has no lowering
+            raise gpu_async.CompileError(str(error)) from None
+        exe = gpu_async.compile(program, self._device, name=static.name_of(self._function), **{"place": "device", **self._options})
+        order = [place for place, (_, _, how) in enumerate(types) if how in (ARRAY, WEAK_ARRAY)] + by_value if by_value else None
+        return exe["main"], tree, _finish(results, exe["main"].results), order
 
     def _check(self, args, named):
         """Refuses arguments that the function does not take."""
@@ -109,8 +148,23 @@ class Jit:
             name = static.parameter_at(self._function, place)
         else:
             name = path[1].key
-        return "argument %d, %s%s, of a function of gpu_async.jit is of %s" % (
-            number, name, jax.tree_util.keystr(path[2:]), text)
+        return "argument %d, %s%s, of a function of gpu_async.jit %s" % (number, name, jax.tree_util.keystr(path[2:]), text)
+
+    def _name_leaf(self, error, args, named, order):
+        """An error of the program's about an argument as one that names the leaf."""
+        found = re.match(r"@main: argument (\d+) of (.*?): (?=\S)", str(error))
+        if not found:
+            return error
+        number, values = int(found[1]), ()
+        if self._static:
+            args, named, values = self._static.split(args, named)
+        number = number if order is None else order[number]
+        why = str(error)[found.end():]
+        leaf = jax.tree_util.tree_leaves((args, named))[number]
+        if isinstance(leaf, jax.Array) and leaf.is_deleted():
+            why = "the array of JAX's has been deleted, or donated to another function; give the result of that function"
+        text = "(%s): %s" % (found[2], why)
+        return gpu_async.ArgumentError(self._describe((args, named), values, number, text), error.code)
 
 
 class Method:
@@ -129,6 +183,9 @@ class Method:
     def __call__(self, *args, **named):
         return self.__func__(self.__self__, *args, **named)
 
+    def __repr__(self):
+        return "<method of %r, %r>" % (self.__self__, self.__func__)
+
     def schedule(self, *args, **named):
         """See Jit.schedule."""
         return self.__func__.schedule(self.__self__, *args, **named)
@@ -144,7 +201,26 @@ class Method:
 
 
 class _Refused(Exception):
-    """The number of a leaf, and why it is no argument."""
+    """Why a leaf is no argument."""
+
+
+class _Traced(Exception):
+    """JAX traces the caller, and has no arrays for the call."""
+
+
+_OF_JAX = "; it is of jax.jit's, whose program is another: jax.jit(f.__wrapped__).%s(...)"
+_OF_FUNCTION = ("; it is of the functions of an Executable (gpu_async.compile). A function of gpu_async.jit has the call, and "
+                "schedule(*arguments)")
+# What those who come from jax.jit, or from gpu_async.compile, look for.
+_ADVICE = {
+    **{name: _OF_JAX % name for name in ("eval_shape", "trace")},
+    "lower": _OF_JAX % "lower" + " has StableHLO; f.schedule(*arguments) shows what is compiled here",
+    "clear_cache": "; gpu_async.jit(f.__wrapped__) makes a function without compiled programs",
+    **{name: _OF_FUNCTION for name in ("arguments", "results", "signature", "start", "diagnostics", "functions", "device", "release")}}
+
+_UNSUPPORTED = ("%s, which its arguments and results cannot be: they are of bool, int8 to uint64, float16, bfloat16, float32, "
+                "float64, complex64 and complex128; make it one of these, or an integer of its bits "
+                "(jax.lax.bitcast_convert_type), and convert in the function")
 
 
 def _is_key(dtype):
@@ -152,48 +228,129 @@ def _is_key(dtype):
     return jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key)
 
 
-_UNSUPPORTED = ("%s, which its arguments and results cannot be: they are of bool, int8 to uint64, float16, bfloat16, float32, "
-                "float64, complex64 and complex128; make it one of these, or an integer of its bits "
-                "(jax.lax.bitcast_convert_type), and convert in the function")
-
-
 def _is_supported(dtype):
     """Whether arrays of programs have the type; JAX has others."""
     return _is_key(dtype) or dtype.name == "bfloat16" or dtype.kind in "biufc"
 
 
-def _typed(array, dtype):
-    """A result of the type that JAX has for it. Keys are JAX's own."""
-    if isinstance(dtype, str):
-        return array if array.dtype == dtype else array.view(dtype)
-    return jax.random.wrap_key_data(numpy.asarray(array.view("ui32")), impl=dtype._impl)
+# The types that are the same with jax_enable_x64 and without.
+_ALWAYS = frozenset(numpy.dtype(each) for each in (
+    "bool", "int8", "int16", "int32", "uint8", "uint16", "uint32", "float16", jax.dtypes.bfloat16, "float32", "complex64"))
+_JaxArray = type(jax.numpy.zeros((), "int32"))
 
 
-def _array(leaf, number):
-    """An array, its shape, its type, one that JAX has here: with jax_enable_x64 off it has no f64; and how it
-    is passed."""
+# Each of these takes a leaf, and returns it as the program takes it, with its shape, its type in JAX (with
+# jax_enable_x64 off it has no f64), and how it is passed.
+
+def _take_numpy(leaf):
+    flags, dtype = leaf.flags, leaf.dtype
+    if dtype in _ALWAYS and (flags.carray or (flags.c_contiguous and flags.aligned)):
+        return leaf, (leaf.shape, dtype, ARRAY)
+    return _take(leaf)
+
+
+def _take_array(leaf):
+    dtype = leaf.dtype
+    if dtype in _ALWAYS and leaf.is_contiguous:
+        return leaf, (leaf.shape, dtype, WEAK_ARRAY if leaf.weak_type else ARRAY)
+    return _take(leaf)
+
+
+_FLOAT32, _INT32, _BOOL = map(numpy.dtype, ("float32", "int32", "bool"))
+
+
+def _take_float(leaf):
+    return (leaf, ((), _FLOAT32, WEAK)) if not jax.config.jax_enable_x64 else _take(leaf)
+
+
+def _take_int(leaf):
+    return (leaf, ((), _INT32, WEAK)) if -2**31 <= leaf < 2**31 and not jax.config.jax_enable_x64 else _take(leaf)
+
+
+def _take_bool(leaf):
+    return leaf, ((), _BOOL, NUMBER)  # a bool is of one type
+
+
+def _take_scalar(leaf):
+    dtype = leaf.dtype
+    return (leaf.item(), ((), dtype, NUMBER)) if dtype in _ALWAYS else _take(leaf)
+
+
+_TAKE = {_JaxArray: lambda leaf: _take(leaf), numpy.ndarray: _take_numpy, gpu_async.Array: _take_array, float: _take_float,
+         int: _take_int, bool: _take_bool, **{numpy.dtype(each).type: _take_scalar for each in (
+             "bool", "int8", "int16", "int32", "uint8", "uint16", "uint32", "float16", "float32")}}
+
+
+def _take(leaf):
+    """Takes a leaf of any type."""
     if isinstance(leaf, jax.core.Tracer):
-        raise gpu_async.ArgumentError("a function of gpu_async.jit is called while JAX traces its caller (jax.jit, grad, vmap), which "
-                        "has no arrays for it; make it of the whole, as gpu_async.jit(jax.grad(f))")
+        raise _Traced
     given = getattr(leaf, "dtype", None)
     # JAX takes the word or class float for a type.
     if given is None and not isinstance(leaf, numbers.Number):
-        raise _Refused(number, "the type %s, neither an array nor a number; name it in static_argnums or static_argnames, or take it "
-                       "from around the function (functools.partial)" % type(leaf).__name__)
+        raise _Refused(_no_argument(leaf))
     if given is not None and not isinstance(leaf, gpu_async.Array) and _is_key(given):
-        return jax.random.key_data(leaf), leaf.shape, given, ARRAY
-    if isinstance(leaf, gpu_async.Array):
-        given = jax_arrays.numpy_type(given)
+        return jax.random.key_data(leaf), (leaf.shape, given, ARRAY)
     dtype = jax.dtypes.canonicalize_dtype(jax.dtypes.result_type(leaf) if given is None else given)
+    if not dtype.isnative:
+        dtype = dtype.newbyteorder("=")
     # The host computes with numbers that it has, and waits for nothing.
     if isinstance(leaf, (numbers.Number, numpy.generic)) and dtype.kind in "biuf":
-        return dtype.type(leaf).item(), (), dtype, WEAK if given is None else NUMBER
+        return dtype.type(leaf).item(), ((), dtype, WEAK if given is None else NUMBER)
     array = leaf if given == dtype else numpy.asarray(leaf, dtype)
-    return array, array.shape, dtype, ARRAY
+    # Programs take rows after each other, and elements where their type may be.
+    if isinstance(array, numpy.ndarray) and not (array.flags.c_contiguous and array.flags.aligned):
+        array = numpy.array(array, order="C")
+    elif isinstance(array, gpu_async.Array) and not array.is_contiguous and array.__dlpack_device__()[0] == 1:
+        array = array.copy()
+    return array, (array.shape, dtype, WEAK_ARRAY if getattr(leaf, "weak_type", False) else ARRAY)
+
+
+def _no_argument(leaf):
+    register = ""
+    if dataclasses.is_dataclass(leaf):
+        register = "; if its fields are arrays, register the class, jax.tree_util.register_dataclass(%s)" % type(leaf).__name__
+    return ("the type %s, neither an array nor a number%s; name it in static_argnums or static_argnames, or take it from around "
+            "the function (functools.partial)" % (type(leaf).__name__, register))
+
+
+def _finish(results, types):
+    """Returns what makes the program's results those of JAX's types, or None if they are. Signs of integers are JAX's: a
+    program has none. Keys are JAX's own."""
+    steps = []
+    for result, type in zip(results, types):
+        if _is_key(result.dtype):
+            steps.append(functools.partial(_key, result.dtype._impl))
+            continue
+        name = _element_type(result.dtype)
+        is_typed = re.search(r"(?:x|<)%s>$" % re.escape(name), type) is not None
+        if is_typed and not result.weak_type:
+            steps.append(None)
+        elif is_typed:
+            steps.append(_binding.weaken)
+        else:
+            steps.append(functools.partial(_view, name, result.weak_type))
+    if results and not any(steps):
+        return None
+
+    def finish(made):
+        made = made if isinstance(made, tuple) else (made,) if steps else ()
+        return [each if step is None else step(each) for each, step in zip(made, steps)]
+
+    return finish
+
+
+def _key(implementation, array):
+    return jax.random.wrap_key_data(numpy.asarray(array.view("ui32")), impl=implementation)
+
+
+def _view(name, is_weak, array):
+    viewed = array.view(name)
+    return _binding.weaken(viewed) if is_weak else viewed
 
 
 def _element_type(dtype):
-    """What Array.dtype says of a NumPy type."""
+    """Returns the Array.element_type of a NumPy type."""
     dtype = numpy.dtype(dtype)
     if dtype.name == "bfloat16":
         return "bf16"

@@ -5,6 +5,8 @@ JAX asks `__jax_array__` in jax.numpy only; jax.jit, jax.grad, jax.lax and jax.d
 registries. One of the two that are needed has no public name.
 """
 
+import sys
+
 import jax
 import numpy
 
@@ -27,22 +29,17 @@ def register():
         ShapedArray = jax.core.ShapedArray
         handlers[_binding.Array] = lambda array: canonicalize(array.numpy())
         pytype_aval_mappings[_binding.Array] = lambda array: ShapedArray(
-            array.shape, jax.dtypes.canonicalize_dtype(numpy_type(array.dtype)))
+            array.shape, jax.dtypes.canonicalize_dtype(array.dtype), weak_type=array.weak_type)
     except (ImportError, AttributeError, KeyError, TypeError):
         return
     _registered = True
 
 
-def numpy_type(name):
-    """Returns the NumPy type of an Array.dtype."""
-    if name == "bf16":
-        return numpy.dtype(jax.dtypes.bfloat16)
-    if name.startswith("complex"):
-        return numpy.dtype({"complex<f32>": "complex64", "complex<f64>": "complex128"}[name])
-    if name == "i1":
-        return numpy.dtype("bool")
-    kind = name.rstrip("0123456789")
-    return numpy.dtype({"i": "int", "ui": "uint", "f": "float"}[kind] + name[len(kind):])
-
-
-
+def register_for_flax():
+    """Makes flax.serialization save an Array as an array of NumPy's, and restore one in its place."""
+    serialization = sys.modules["flax.serialization"]
+    try:
+        serialization.register_serialization_state(
+            _binding.Array, lambda array: array.numpy(), lambda array, state: state, override=True)
+    except (AttributeError, TypeError):  # of another version
+        pass

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The static arguments of gpu_async.jit, which are part of the program, as jax.jit has them."""
 
+import dataclasses
 import inspect
 import operator
 
@@ -75,8 +76,9 @@ class Static:
         except TypeError:
             raise gpu_async.ArgumentError(
                 "static argument %s of %s is of the type %s, which has no hash: a program is compiled for each value, and "
-                "found by it; give a tuple for a list, or trace an array (leave it out of static_argnums and static_argnames)"
-                % (place, self._of, type(value).__name__)) from None
+                "found by it; %s, or trace an array (leave it out of static_argnums and static_argnames)"
+                % (place, self._of, type(value).__name__, "make it @dataclass(frozen=True)" if dataclasses.is_dataclass(value)
+                   else "give a tuple for a list")) from None
         return value
 
 
