@@ -656,9 +656,13 @@ bool Arguments::add(PyObject *object, const gpuasync_parameter &parameter,
     value[count].owner = nullptr;
     if (array->value.device != GPUASYNC_HOST &&
         array->deviceType != place.dlpackType)
-      return refuse("the array is on another device than the program, which "
-                    "runs on " +
-                    place.name());
+      return refuse(
+          std::string("the array is on another device, ") +
+          (array->deviceType == dlpack::Cuda ? "cuda:" : "hip:") +
+          std::to_string(array->value.device) +
+          ", than the program, which runs on " + place.name() +
+          "; pass numpy.asarray(a), which is a copy on the host, or compile "
+          "both for one device");
     if (written && isReadOnly(array))
       return refuse(readOnlyText);
     if (array->pending && (!stream || stream->native != array->pending->native))

@@ -7,6 +7,8 @@
 
 #include "Errors.h"
 
+#include "gpuasync/Context.h"
+
 namespace binding {
 
 static PyObject *classes[3];
@@ -24,14 +26,18 @@ bool initErrors() {
   return true;
 }
 
-void raise(Error kind, uint32_t code, const std::string &message) {
+void raise(Error kind, uint32_t code, const std::string &text) {
   PyObject *type = classes[size_t(kind)];
+  std::string message = text;
+  if (code == GPUASYNC_SHUT_DOWN && gpuasync_process_forked())
+    message += "; start the worker by spawn "
+               "(multiprocessing.get_context(\"spawn\"))";
   // What a driver or a file name says need not be UTF-8.
-  Ref text(PyUnicode_DecodeUTF8(message.data(), Py_ssize_t(message.size()),
-                                "replace"));
-  if (!text)
+  Ref decoded(PyUnicode_DecodeUTF8(message.data(), Py_ssize_t(message.size()),
+                                   "replace"));
+  if (!decoded)
     return;
-  Ref error(PyObject_CallFunction(type, "OI", text.get(), code));
+  Ref error(PyObject_CallFunction(type, "OI", decoded.get(), code));
   if (error)
     PyErr_SetObject(type, error.get());
 }

@@ -40,7 +40,8 @@ class Token:
         """The future, in the process whose thread makes the call."""
         if os.getpid() == self._process:
             return self._future
-        raise Error("the call was started before the process was forked, and runs in the parent only", _SHUT_DOWN)
+        raise Error("the call was started before the process was forked, and runs in the parent only; "
+                    "start the worker by spawn (multiprocessing.get_context(\"spawn\"))", _SHUT_DOWN)
 
     def done(self):
         """Whether the call has ended, with results or an exception."""

@@ -20,6 +20,10 @@ func.func @part(%x: memref<2x3xf32>) -> memref<2x2xf32, strided<[3, 1], offset: 
   %r = memref.subview %x[0, 1] [2, 2] [1, 1] : memref<2x3xf32> to memref<2x2xf32, strided<[3, 1], offset: 1>>
   return %r : memref<2x2xf32, strided<[3, 1], offset: 1>>
 }
+func.func @one(%x: memref<2x3xf32>) -> memref<1x1xf32, strided<[3, 1]>> {
+  %r = memref.subview %x[0, 0] [1, 1] [1, 1] : memref<2x3xf32> to memref<1x1xf32, strided<[3, 1]>>
+  return %r : memref<1x1xf32, strided<[3, 1]>>
+}
 func.func @own() -> memref<2xf32> {
   %r = memref.alloc() : memref<2xf32>
   return %r : memref<2xf32>
@@ -71,10 +75,16 @@ class Cuda(unittest.TestCase):
             for use in (memoryview, np.asarray, lambda view: view.numpy()):
                 with self.assertRaisesRegex(BufferError, "take it by DLPack"):
                     use(view)
-            self.assertRaises(ValueError, view.item)
+            with self.assertRaisesRegex(ValueError, "is for an array of one element"):
+                view.item()
+            text = "<gpu_async.Array f32 %r, a view of memory on the device>" % (shape,)
+            self.assertEqual((str(view), repr(view), f"{view}"), (text, text, text))
+        one = device.one(array)
+        with self.assertRaisesRegex(ValueError, r"^float\(\): the array is a view of memory on the device, which is not copied to the host"):
+            float(one)
         again = device.same(device.same(array))
         self.assertEqual(again.__dlpack_device__(), (2, 0))
-        with self.assertRaisesRegex(ga.ArgumentError, "another device than the program, which runs on cpu"):
+        with self.assertRaisesRegex(ga.ArgumentError, "another device, cuda:0, than the program, which runs on cpu"):
             ga.compile(PROGRAM, device="cpu").same(again)
         # On the host it stays on the host.
         x = np.ones((2, 3), "f")

@@ -77,6 +77,7 @@ class Arrays(unittest.TestCase):
         self.assertEqual((n.item(), int(n), float(n), bool(n)), (7, 7, 7.0, True))
         with self.assertRaisesRegex(ValueError, "one element"):
             r.item()
+        self.assertEqual(r.item(1, 2), x[1, 2])
 
     def test_an_index_on_the_device(self):
         n, _ = exe.both(x, 5)
@@ -105,6 +106,13 @@ class Arrays(unittest.TestCase):
         for each in (copy.copy(r), copy.deepcopy(r), pickle.loads(pickle.dumps(r))):
             np.testing.assert_array_equal(np.asarray(each), x)
         np.testing.assert_array_equal(r.view("i32").numpy(), x.view("int32"))
+
+    def test_texts(self):
+        r = exe.same(x)
+        self.assertEqual(repr(r), "gpu_async.Array([[0., 1., 2.],\n                 [3., 4., 5.]], dtype=float32)")
+        self.assertEqual(str(r), str(x))
+        with self.assertRaisesRegex(TypeError, r"deleted; write to a copy, numpy.array\(a\); in a function"):
+            r[0] = 1
 
     def test_dlpack(self):
         r = exe.same(x)
@@ -135,8 +143,10 @@ class Arrays(unittest.TestCase):
         with self.assertRaisesRegex(ga.CompileError, "place=nowhere: expected one of .*device"):
             ga.compile(PROGRAM, device="cpu", place="nowhere")
         cpu = ga.compile("func.func @same(%x: tensor<2x3xf32>) -> tensor<2x3xf32> { return %x : tensor<2x3xf32> }", device="cpu")
-        with self.assertRaisesRegex(ga.ArgumentError, "another device"):
+        with self.assertRaisesRegex(ga.ArgumentError, "argument 0 of tensor<2x3xf32>: the array is on another device, cuda:0, than the "
+                                    r"program, which runs on cpu; pass numpy.asarray\(a\)"):
             cpu.same(exe.same(x))
+        np.testing.assert_array_equal(exe.same(cpu.same(x)).numpy(), x)  # the other way it is uploaded
 
     def test_on_the_cpu_device_nothing_changes(self):
         cpu = ga.compile(PROGRAM, device="cpu", place="device")

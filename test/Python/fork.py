@@ -47,6 +47,7 @@ class Fork(unittest.TestCase):
         with self.assertRaisesRegex(ga.Error, "forked") as caught:
             call()
         self.assertEqual(caught.exception.code, 9)
+        self.assertIn('start the worker by spawn (multiprocessing.get_context("spawn"))', str(caught.exception))
 
     def expect(self, body):
         self.assertEqual(in_child(body), 3)

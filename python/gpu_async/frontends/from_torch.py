@@ -56,6 +56,9 @@ def compile(module, examples, device, options):
     # A mode of training would change the module's results and state.
     exported = fx.export_and_import(module.eval(), *examples, output_type="raw", func_name="main")
     types = _unsigned(exported)
-    text = lower_torch.lower(exported.operation.get_asm())
+    try:
+        text = lower_torch.lower(exported.operation.get_asm())
+    except ValueError as error:  # of what has no lowering
+        raise gpu_async.CompileError(str(error)) from None
     main = gpu_async.compile(text, device, name=type(module).__name__, **options)["main"]
     return Module(main, types) if any(types) else main
