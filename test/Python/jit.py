@@ -637,7 +637,7 @@ assert jnp.sum(jnp.array(r)) == 2 and ga.Array not in jax._src.core.pytype_aval_
         with self.assertRaisesRegex(ga.ArgumentError, r"is of the type Params, neither an array nor a number; if its fields are arrays, "
                                     r"register the class, jax.tree_util.register_dataclass\(Params\); name it in static_argnums"):
             ga.jit(lambda p: p.w, device="cpu")(Params(jnp.ones(2)))
-        with self.assertRaisesRegex(ga.ArgumentError, r"of the type Params, which has no hash: .*; make it @dataclass\(frozen=True\), or"):
+        with self.assertRaisesRegex(ga.ArgumentError, r"of the type Params, which has no hash: .*; make it @dataclass\(frozen=True\), or \(eq=False\) "):
             ga.jit(lambda p: 1, device="cpu", static_argnums=0)(Params(2))
         frozen = dataclasses.make_dataclass("Frozen", ["n"], frozen=True)
         self.assertEqual(ga.jit(lambda p, x: p.n * x, device="cpu", static_argnums=0)(frozen(2), 3.0).item(), 6)
@@ -657,6 +657,22 @@ assert jnp.sum(jnp.array(r)) == 2 and ga.Array not in jax._src.core.pytype_aval_
         slope = jax.grad(names["loss"])
         wanted = before - 0.1 * slope(before, names["x"])
         np.testing.assert_allclose(names["w"], wanted - 0.1 * slope(wanted, names["x"]), rtol=1e-5)
+
+    def test_the_first_page(self):
+        page = (pathlib.Path(__file__).resolve().parents[2] / "README.md").read_text()
+        (code,), out = re.findall(r"test/Python/jit.py runs it -->\n```python\n(.*?)```", page, re.S), io.StringIO()
+        with contextlib.redirect_stdout(out):
+            exec(code, {})
+        self.assertEqual(out.getvalue().strip(), code.rpartition("# ")[2].strip())
+
+    def test_indices(self):
+        # What the page says of them.
+        x, one = jnp.arange(12.0), ga.jit(lambda: jnp.int32(3), device="cpu")()
+        mask = ga.jit(lambda x: x > 8, device="cpu")(x)
+        self.assertEqual(([0, 1, 2, 5][one], np.arange(12)[one], list(range(one)), x[int(one)]), (5, 3, [0, 1, 2], 3))
+        self.assertEqual((x.at[int(one)].set(0)[3], jnp.take(x, one), jax.jit(lambda x, a: x[a])(x, one)), (0, 3, 3))
+        self.assertEqual((x[jnp.asarray(mask)].tolist(), np.asarray(x)[mask].tolist()), ([9, 10, 11], [9, 10, 11]))
+        self.assertEqual(ga.jit(lambda x, a: x.at[a].set(0), device="cpu")(x, one).tolist(), [*range(3), 0, *range(4, 12)])
 
     def test_what_has_no_lowering(self):
         with self.assertRaisesRegex(ga.CompileError, r"lapack_ssyevd_ffi at jit.py:[0-9]+ has no lowering: .* compute it outside of the function"):

@@ -18,8 +18,8 @@ from . import lower_jax, static
 
 
 # How an argument is passed: an array, or a number by value. JAX lets other operands decide about the type of a weak one,
-# as one of Python's numbers is.
-ARRAY, WEAK_ARRAY, NUMBER, WEAK = range(4)
+# as one of Python's numbers is. Of an array it is JAX's `weak_type`.
+ARRAY, WEAK_ARRAY, NUMBER, WEAK = False, True, 2, 3
 
 
 class Jit:
@@ -81,8 +81,9 @@ class Jit:
             kind = type(leaf)
             if kind is _JaxArray:
                 aval = leaf.aval
-                if aval.dtype in always:
-                    types.append((aval.shape, aval.dtype, WEAK_ARRAY if aval.weak_type else ARRAY))
+                dtype = aval.dtype
+                if dtype in always:
+                    types.append((aval.shape, dtype, aval.weak_type))
                     continue
             try:
                 leaves[number], made = take(kind, _take)(leaf)
@@ -252,7 +253,7 @@ def _take_numpy(leaf):
 def _take_array(leaf):
     dtype = leaf.dtype
     if dtype in _ALWAYS and leaf.is_contiguous:
-        return leaf, (leaf.shape, dtype, WEAK_ARRAY if leaf.weak_type else ARRAY)
+        return leaf, (leaf.shape, dtype, leaf.weak_type)
     return _take(leaf)
 
 

@@ -77,7 +77,7 @@ class Static:
             raise gpu_async.ArgumentError(
                 "static argument %s of %s is of the type %s, which has no hash: a program is compiled for each value, and "
                 "found by it; %s, or trace an array (leave it out of static_argnums and static_argnames)"
-                % (place, self._of, type(value).__name__, "make it @dataclass(frozen=True)" if dataclasses.is_dataclass(value)
+                % (place, self._of, type(value).__name__, "make it @dataclass(frozen=True), or (eq=False) for one program an object" if dataclasses.is_dataclass(value)
                    else "give a tuple for a list")) from None
         return value
 
