@@ -561,6 +561,15 @@ PyObject *toNumPy(PyObject *object, PyObject *) {
 /// What JAX asks before it takes `dtype` for a name of NumPy's, where f16 is a
 /// float of 16 bytes.
 static PyObject *toJAX(PyObject *object, PyObject *) {
+  if (cast(object)->weakType) {
+    // JAX asks the type that it has been told of for the array's type.
+    Ref jax(PyImport_ImportModule("jax"));
+    Ref made(jax ? PyObject_CallMethod(jax.get(), "device_put", "O", object)
+                 : nullptr);
+    if (made || !PyErr_ExceptionMatches(PyExc_TypeError))
+      return made.release();
+    PyErr_Clear();
+  }
   Ref array(toNumPy(object, nullptr));
   Ref jax(array ? PyImport_ImportModule("jax.numpy") : nullptr);
   return jax ? PyObject_CallMethod(jax.get(), "asarray", "O", array.get())

@@ -53,6 +53,16 @@ static bool hasOwnOperators(PyObject *object) {
   return function.get() == Py_None;
 }
 
+/// The same for an operator with another operand. Where that is JAX's, a number
+/// whose type others decide about is one of Python's, which JAX takes so.
+static Ref operandBeside(PyObject *object, PyObject *other) {
+  const bool isWeak = isArray(object) && valueOf(object).rank == 0 &&
+                      reinterpret_cast<Array *>(object)->weakType;
+  return isWeak && hasOwnOperators(other)
+             ? Ref(PyObject_CallMethod(object, "item", nullptr))
+             : operandOf(object);
+}
+
 namespace {
 
 /// The operands of an operator, at least one of which is an array of ours. Two
@@ -71,8 +81,8 @@ struct Operands {
       };
       if (torch && (left = take(first)))
         right = take(second);
-    } else if ((left = operandOf(first))) {
-      right = operandOf(second);
+    } else if ((left = operandBeside(first, second))) {
+      right = operandBeside(second, first);
     }
     if (!right)
       left = Ref();

@@ -30,7 +30,10 @@ class CompileWarning(UserWarning):
 
 
 class CompileError(Error, ValueError):
-    """A program that cannot be compiled."""
+    """A program that cannot be compiled, or a function of JAX's or PyTorch's that has no lowering."""
+
+    def __init__(self, message, code=1):  # GPUASYNC_INVALID_ARGUMENT
+        super().__init__(message, code)
 
     @property
     def diagnostics(self):

@@ -344,6 +344,14 @@ assert jnp.sum(jnp.array(r)) == 2 and ga.Array not in jax._src.core.pytype_aval_
                                         % type(thing).__name__):
                 ga.jit(lambda x, y: x, device="cpu")(1.0, thing)
 
+    def test_arrays_of_other_libraries(self):
+        class Tensor:
+            dtype, shape = "torch.float32", (3,)
+
+        with self.assertRaisesRegex(ga.ArgumentError, r"^argument 1, p\['x'\], .* is of the type Tensor with elements of torch.float32, "
+                                    r"which JAX does not know; give numpy.asarray\(x\)"):
+            ga.jit(lambda n, p: p["x"], device="cpu")(1, {"x": Tensor()})
+
     def test_keys(self):
         def f(key, scale):
             key, here = jax.random.split(key)
@@ -591,6 +599,11 @@ assert jnp.sum(jnp.array(r)) == 2 and ga.Array not in jax._src.core.pytype_aval_
         x = jnp.arange(4, dtype="int8")
         self.assertEqual(ga.jit(lambda v, x: x * v, device="cpu")(weak, x).dtype, "int8")
         self.assertEqual(jax.jit(lambda v, x: x * v)(weak, x).dtype, "int8")
+        for f in jax.device_put, lambda a: a.__jax_array__(), jax.jit(lambda v: v):
+            self.assertEqual((f(weak).dtype, f(weak).weak_type), ("int32", True))
+        for f in jnp.multiply, operator.mul, operator.add, operator.sub:
+            for a, b, wanted in (x, weak, f(x, jnp.asarray(3))), (weak, x, f(jnp.asarray(3), x)):
+                self.assertEqual((type(f(a, b)), f(a, b).dtype, f(a, b).tolist()), (type(x), "int8", wanted.tolist()))
         self.assertEqual(jnp.multiply(x, ga.jit(lambda v: v, device="cpu")(jnp.int32(3))).dtype, "int32")
 
     def test_types_with_x64_and_without(self):
@@ -675,8 +688,9 @@ assert jnp.sum(jnp.array(r)) == 2 and ga.Array not in jax._src.core.pytype_aval_
         self.assertEqual(ga.jit(lambda x, a: x.at[a].set(0), device="cpu")(x, one).tolist(), [*range(3), 0, *range(4, 12)])
 
     def test_what_has_no_lowering(self):
-        with self.assertRaisesRegex(ga.CompileError, r"lapack_ssyevd_ffi at jit.py:[0-9]+ has no lowering: .* compute it outside of the function"):
+        with self.assertRaisesRegex(ga.CompileError, r"lapack_ssyevd_ffi at jit.py:[0-9]+ has no lowering: .* compute it outside of the function") as caught:
             ga.jit(jnp.linalg.eigvalsh, device="cpu")(np.ones((4, 4), "f"))
+        self.assertEqual((caught.exception.code, caught.exception.diagnostics), (1, (str(caught.exception),)))
         with self.assertRaisesRegex(ga.CompileError, r"callback at jit.py:[0-9]+ has no lowering: .*take jax.debug.print"):
             ga.jit(lambda x: (jax.debug.print("{}", x), x)[1], device="cpu")(np.ones(4, "f"))
         self.assertTrue(issubclass(ga.CompileError, ValueError))

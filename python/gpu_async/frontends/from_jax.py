@@ -290,9 +290,13 @@ def _take(leaf):
     # JAX takes the word or class float for a type.
     if given is None and not isinstance(leaf, numbers.Number):
         raise _Refused(_no_argument(leaf))
-    if given is not None and not isinstance(leaf, gpu_async.Array) and _is_key(given):
-        return jax.random.key_data(leaf), (leaf.shape, given, ARRAY)
-    dtype = jax.dtypes.canonicalize_dtype(jax.dtypes.result_type(leaf) if given is None else given)
+    try:
+        if given is not None and not isinstance(leaf, gpu_async.Array) and _is_key(given):
+            return jax.random.key_data(leaf), (leaf.shape, given, ARRAY)
+        dtype = jax.dtypes.canonicalize_dtype(jax.dtypes.result_type(leaf) if given is None else given)
+    except TypeError:  # of another library
+        raise _Refused("the type %s with elements of %s, which JAX does not know; give numpy.asarray(x) or "
+                       "jax.dlpack.from_dlpack(x)" % (type(leaf).__name__, given)) from None
     if not dtype.isnative:
         dtype = dtype.newbyteorder("=")
     # The host computes with numbers that it has, and waits for nothing.
