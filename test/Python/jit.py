@@ -423,6 +423,10 @@ assert jnp.sum(jnp.array(r)) == 2 and ga.Array not in jax._src.core.pytype_aval_
         np.testing.assert_array_equal(ga.jit(jax.grad(g), device="cpu")(x), 2 * x)
         np.testing.assert_array_equal(ga.jit(g, device="cpu")(x), 18)
         self.assertEqual(len(g._compiled), 0)
+        wrong = ga.jit(lambda x: 1 / 0, device="cpu")
+        with self.assertRaises(ZeroDivisionError) as caught:
+            jax.jit(lambda x: wrong(x))(x)
+        self.assertIsNone(caught.exception.__context__)
         with self.assertRaisesRegex(ga.ArgumentError, "schedule: JAX traces the caller"):
             jax.jit(lambda x: (g.schedule(x), x)[1])(x)
 

@@ -38,9 +38,12 @@ class Jit:
 
     def __call__(self, *args, **named):
         try:
-            (main, results, finish, order), leaves = self._find(args, named)
+            found = self._find(args, named)
         except (_Traced, lower_jax.Captured):
+            found = None
+        if found is None:
             return self._traced(*args, **named)
+        (main, results, finish, order), leaves = found
         try:
             made = main(*leaves) if order is None else main(*[leaves[place] for place in order])
         except gpu_async.ArgumentError as error:
