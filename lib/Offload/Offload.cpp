@@ -17,6 +17,7 @@
 #include "InlineCalls.h"
 #include "Ownership.h"
 #include "Product.h"
+#include "ResultMemory.h"
 #include "RoundMemory.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
@@ -322,6 +323,7 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
       [&](OpPassManager &pm) { pm.addPass(createGPUAsyncCanonicalize()); });
   if (failed(frees))
     return failure();
+  llvm::for_each(functions, computeInResults);
   ownership.hide();
   frees = runOnEach([&](OpPassManager &pm) {
     pm.addPass(bufferization::createOwnershipBasedBufferDeallocationPass());

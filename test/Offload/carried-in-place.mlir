@@ -31,13 +31,15 @@ func.func @state(%x: tensor<5000xf32>, %c: tensor<5000xf32>, %h: tensor<5000xf32
 
 // A product needs all of what was there: it goes there behind the kernel.
 // CHECK-LABEL: func.func @power
+// CHECK: %[[R:.*]] = gpu.alloc () : memref<64xf32>
 // CHECK: %[[P:.*]] = gpu.alloc () : memref<64xf32>
+// CHECK: gpu.memcpy %[[R]], %arg1
 // CHECK: scf.for
 // CHECK-NOT: gpu.memcpy
 // CHECK: gpu.launch
-// CHECK: gpu.memcpy %{{.*}}, %[[P]] :
+// CHECK: gpu.memcpy %[[R]], %[[P]] :
 // CHECK-NOT: gpu.memcpy
-// CHECK: gpu.memcpy %arg3
+// CHECK: gpu.memcpy %arg3, %[[R]] :
 func.func @power(%w: tensor<64x64xf32>, %v: tensor<64xf32>, %n: index) -> tensor<64xf32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
