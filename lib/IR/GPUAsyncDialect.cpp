@@ -101,22 +101,22 @@ GPUAsyncDialect::verifyOperationAttribute(Operation *op,
 LogicalResult GPUAsyncDialect::verifyRegionArgAttribute(
     Operation *op, unsigned, unsigned number, NamedAttribute attribute) {
   auto function = dyn_cast<FunctionOpInterface>(op);
-  if (attribute.getName() != getResidentName()) {
+  StringRef name = attribute.getName().getValue();
+  if (!llvm::is_contained({getResidentName(), getDonatedName()}, name)) {
     if (op->getName().getDialectNamespace() != "func" ||
-        llvm::is_contained({getResultName(), getStreamName()},
-                           attribute.getName().getValue()))
+        llvm::is_contained({getResultName(), getTakesName(), getStreamName()},
+                           name))
       return success();
     return op->emitOpError()
-           << "has '" << attribute.getName().getValue() << "' on argument "
-           << number << ", which says nothing; arguments have '"
-           << getResidentName() << "'";
+           << "has '" << name << "' on argument " << number
+           << ", which says nothing; arguments have '" << getResidentName()
+           << "' and '" << getDonatedName() << "'";
   }
   if (function && isa<UnitAttr>(attribute.getValue()) &&
       isa<ShapedType, LLVM::LLVMPointerType>(
           function.getArgumentTypes()[number]))
     return success();
-  return op->emitOpError() << "has '" << getResidentName() << "' on argument "
-                           << number
+  return op->emitOpError() << "has '" << name << "' on argument " << number
                            << "; it is a unit attribute of arguments that are "
                               "arrays";
 }

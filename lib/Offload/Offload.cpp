@@ -137,6 +137,7 @@ void gpuasync::buildGPUAsyncOffloadPipeline(OpPassManager &pm,
   pass.device = options.device;
   pass.place = options.place;
   pass.blas = options.blas;
+  pass.donate = options.donate;
   pass.check = options.check;
   pass.vectorRegisters = options.registers.count;
   pass.vectorBits = options.registers.bits;
@@ -275,7 +276,24 @@ LogicalResult Offload::bufferize(ArrayRef<func::FuncOp> functions) {
   return bufferizeAll();
 }
 
+/// A memref is the caller's before and after the call.
+static LogicalResult refuseDonatedMemRefs(ArrayRef<func::FuncOp> functions) {
+  for (func::FuncOp function : functions)
+    for (BlockArgument argument : function.getArguments())
+      if (function.getArgAttr(argument.getArgNumber(), kDonatedAttrName) &&
+          !isa<TensorType>(argument.getType()))
+        return function.emitError()
+               << "argument " << argument.getArgNumber() << " of type "
+               << argument.getType() << " cannot be donated ("
+               << kDonatedAttrName
+               << "): only a tensor's memory can be given up, so pass it as a "
+                  "tensor or leave out the attribute";
+  return success();
+}
+
 LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
+  if (failed(refuseDonatedMemRefs(functions)))
+    return failure();
   auto runOnEach = [&](function_ref<void(OpPassManager &)> add) {
     OpPassManager each(func::FuncOp::getOperationName());
     add(each);
@@ -353,6 +371,8 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
   });
   if (failed(cleaned))
     return failure();
+  if (donate && (device == OffloadDevice::CPU || place == PlaceMode::Off))
+    llvm::for_each(functions, takeDonated);
   if (blas == BlasMode::Auto) {
     OpPassManager products(ModuleOp::getOperationName());
     GPUAsyncCallProductsOptions call;

@@ -29,6 +29,9 @@ public:
     names.insert(origin);
   }
   bool has(Value value) const { return names.contains(value); }
+  bool overlaps(const Memory &other) const {
+    return llvm::any_of(names, [&](Value name) { return other.has(name); });
+  }
   /// Calls `visit` with each use that may read or write it. False if a name
   /// goes where it is not followed: to a call, into memory, to who frees it.
   bool forEachAccess(llvm::function_ref<void(OpOperand &)> visit) const;
@@ -63,8 +66,8 @@ bool Memory::forEachAccess(llvm::function_ref<void(OpOperand &)> visit) const {
   return true;
 }
 
-/// What a value is in the end, if that is one piece of memory: an allocation or
-/// an argument of the function. Null: it may be several, or a part.
+/// Returns the allocation, or argument of the function, that a value is all of.
+/// Null: it may be several, or a part.
 static Value findOrigin(BufferViewFlowAnalysis &flow, Value value) {
   auto isOrigin = [](Value each) {
     auto argument = dyn_cast<BlockArgument>(each);
@@ -124,8 +127,8 @@ void offload::computeInResults(func::FuncOp function) {
   if (results.empty())
     return;
   Block *block = &function.front();
-  // What is replaced is no other one's name, and stays for the analysis until
-  // the end.
+  // Replaced allocations are no other one's name. They stay for the analysis
+  // until the end.
   BufferViewFlowAnalysis flow(function);
   llvm::SetVector<Operation *> replaced;
   for (BlockArgument result : results) {
@@ -146,4 +149,271 @@ void offload::computeInResults(func::FuncOp function) {
   }
   for (Operation *alloc : replaced)
     alloc->erase();
+}
+
+//===----------------------------------------------------------------------===//
+// Donated arguments
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// An argument or a result of the function, and who reads or writes it.
+struct Array {
+  BlockArgument value;
+  Memory memory;
+  /// All uses that may be an access. Unknown ones are not there.
+  SmallVector<OpOperand *> accesses;
+  bool isKnown;
+  const Array *partner = nullptr; ///< which is the same memory
+
+  Array(BufferViewFlowAnalysis &flow, BlockArgument value)
+      : value(value), memory(flow, value) {
+    isKnown = memory.forEachAccess(
+        [this](OpOperand &use) { accesses.push_back(&use); });
+  }
+};
+
+/// How well a result fits a donated argument; less is better.
+enum class Fit {
+  Copy,     ///< it begins as a copy of the argument
+  Elements, ///< an op reads each element in the place of one that it writes
+  Behind,   ///< its first write is behind the last read of the argument
+  None
+};
+
+/// Copies of parts of an argument to other results, which come before `first`
+/// writes to the argument's memory.
+struct EarlyCopies {
+  Operation *first = nullptr;
+  SmallVector<memref::CopyOp> copies;
+};
+} // namespace
+
+/// The copy of all of the argument that the result begins with, or null.
+static memref::CopyOp findFirstCopy(const Array &argument,
+                                    const Array &result) {
+  for (Operation *user : result.value.getUsers())
+    if (auto copy = dyn_cast<memref::CopyOp>(user);
+        copy && copy.getTarget() == result.value &&
+        copy.getSource() == argument.value &&
+        copy->getBlock() == result.value.getOwner())
+      return copy;
+  return memref::CopyOp();
+}
+
+/// Whether two values are the same part of two pieces of memory.
+static bool areSameParts(Value one, Value other) {
+  auto ofOne = one.getDefiningOp<memref::SubViewOp>();
+  auto ofOther = other.getDefiningOp<memref::SubViewOp>();
+  if (!ofOne || !ofOther)
+    return isa<BlockArgument>(one) && isa<BlockArgument>(other);
+  return isa<BlockArgument>(ofOne.getSource()) &&
+         isa<BlockArgument>(ofOther.getSource()) &&
+         ofOne.getType() == ofOther.getType() &&
+         ofOne.getMixedOffsets() == ofOther.getMixedOffsets() &&
+         ofOne.getMixedSizes() == ofOther.getMixedSizes() &&
+         ofOne.getMixedStrides() == ofOther.getMixedStrides();
+}
+
+/// Whether all that `op` does with the two is one elementwise op, which reads
+/// the elements of the argument in the places of those that it writes.
+static bool isElementwise(Operation *op, const Array &argument,
+                          const Array &result) {
+  linalg::GenericOp only;
+  SmallVector<OpOperand *> reads, writes;
+  for (auto [array, list] : {std::pair(&argument, &reads), {&result, &writes}})
+    for (OpOperand *use : array->accesses) {
+      if (!op->isAncestor(use->getOwner()))
+        continue;
+      auto generic = dyn_cast<linalg::GenericOp>(use->getOwner());
+      if (!generic || (only && generic != only) ||
+          generic.getNumReductionLoops() ||
+          !generic.getMatchingIndexingMap(use).isIdentity() ||
+          generic.isDpsInit(use) != (array == &result))
+        return false;
+      only = generic;
+      list->push_back(use);
+    }
+  if (!only || writes.size() != 1 ||
+      (only != op && (!isa<scf::ForallOp>(op) || only->getParentOp() != op)))
+    return false;
+  return llvm::all_of(reads, [&](OpOperand *read) {
+    return areSameParts(read->get(), writes.front()->get());
+  });
+}
+
+/// Puts the copies that results begin with in front of all, where they are in
+/// nobody's way.
+static void copyFirst(ArrayRef<Array> arguments, ArrayRef<Array> results) {
+  for (const Array &result : results)
+    for (const Array &argument : arguments) {
+      memref::CopyOp copy = findFirstCopy(argument, result);
+      if (copy && result.isKnown &&
+          llvm::none_of(result.accesses, [&](OpOperand *use) {
+            Operation *op =
+                copy->getBlock()->findAncestorOpInBlock(*use->getOwner());
+            return op->isBeforeInBlock(copy);
+          }))
+        copy->moveBefore(copy->getBlock(), copy->getBlock()->begin());
+    }
+}
+
+/// Whether the value, or the view that it is, can be there before `op`.
+static bool isThereBefore(Value value, Operation *op) {
+  auto isBefore = [&](Value each) {
+    Operation *maker = each.getDefiningOp();
+    return !maker ||
+           (maker->getBlock() == op->getBlock() && maker->isBeforeInBlock(op));
+  };
+  return isBefore(value) ||
+         (value.getDefiningOp<memref::SubViewOp>() &&
+          llvm::all_of(value.getDefiningOp()->getOperands(), isBefore));
+}
+
+/// Whether the memory is touched between the two, in `first` or in neither.
+static bool isTouchedBetween(const Array &array, Operation *first,
+                             Operation *op) {
+  return llvm::any_of(array.accesses, [&](OpOperand *use) {
+    Operation *other = op->getBlock()->findAncestorOpInBlock(*use->getOwner());
+    return other != op && !other->isBeforeInBlock(first) &&
+           other->isBeforeInBlock(op);
+  });
+}
+
+/// Whether `op` copies a part of the argument to a result, and may do so before
+/// `first`, which changes the argument.
+static bool mayCopyBefore(Operation *op, Operation *first,
+                          ArrayRef<Array> results) {
+  auto copy = dyn_cast<memref::CopyOp>(op);
+  if (!copy || !isThereBefore(copy.getSource(), first) ||
+      !isThereBefore(copy.getTarget(), first))
+    return false;
+  return llvm::any_of(results, [&](const Array &other) {
+    return other.memory.has(copy.getTarget()) && other.isKnown &&
+           !isTouchedBetween(other, first, op) &&
+           !(other.partner && isTouchedBetween(*other.partner, first, op));
+  });
+}
+
+static void moveCopyBefore(memref::CopyOp copy, Operation *first) {
+  for (Value value : {copy.getSource(), copy.getTarget()})
+    if (Operation *view = value.getDefiningOp();
+        view && first->isBeforeInBlock(view))
+      view->moveBefore(first);
+  copy->moveBefore(first);
+}
+
+/// Whether the result may be in the argument's memory, and how well it fits.
+static Fit findFit(const Array &argument, const Array &result,
+                   ArrayRef<Array> results, EarlyCopies &early) {
+  if (!argument.isKnown || !result.isKnown ||
+      argument.value.getType() != result.value.getType() ||
+      argument.memory.overlaps(result.memory))
+    return Fit::None;
+  Block *block = result.value.getOwner();
+  memref::CopyOp copy = findFirstCopy(argument, result);
+  Operation *first = nullptr;
+  for (OpOperand *use : result.accesses) {
+    Operation *op = block->findAncestorOpInBlock(*use->getOwner());
+    if (op != copy && (!first || op->isBeforeInBlock(first)))
+      first = op;
+  }
+  if (copy ? first && first->isBeforeInBlock(copy) : !first)
+    return Fit::None;
+  Fit fit = copy ? Fit::Copy : Fit::Behind;
+  for (OpOperand *use : argument.accesses) {
+    Operation *op = block->findAncestorOpInBlock(*use->getOwner());
+    if (op == copy || !first || op->isBeforeInBlock(first))
+      continue;
+    early.first = first;
+    if (mayCopyBefore(op, first, results)) {
+      if (!llvm::is_contained(early.copies, op))
+        early.copies.push_back(cast<memref::CopyOp>(op));
+      continue;
+    }
+    if (copy || op != first || !isElementwise(op, argument, result))
+      return Fit::None;
+    fit = Fit::Elements;
+  }
+  return fit;
+}
+
+/// The number of an argument of those that are no results.
+static int64_t getSourceNumber(func::FuncOp function, BlockArgument argument) {
+  int64_t number = 0;
+  for (unsigned i = 0; i < argument.getArgNumber(); ++i)
+    number += !function.getArgAttr(i, kResultAttrName);
+  return number;
+}
+
+/// Says which arguments are given up for nothing.
+static void warnOfUnused(func::FuncOp function, ArrayRef<Array> arguments,
+                         ArrayRef<Array> results) {
+  std::string text;
+  for (const Array &argument : arguments) {
+    auto type = cast<MemRefType>(argument.value.getType());
+    // Nothing has no memory.
+    if (argument.partner || llvm::is_contained(type.getShape(), 0))
+      continue;
+    bool hasType = llvm::any_of(results, [&](const Array &result) {
+      return result.value.getType() == type;
+    });
+    llvm::raw_string_ostream os(text);
+    os << (text.empty() ? "" : "; ") << "argument "
+       << getSourceNumber(function, argument.value) << " of "
+       << RankedTensorType::get(type.getShape(), type.getElementType())
+       << (hasType ? ": results of its type have other memory, or are written "
+                     "before it is read for the last time"
+                   : ": no result has its type and sizes");
+  }
+  if (!text.empty())
+    function.emitWarning()
+        << "some donated arguments are not usable, and no result takes their "
+           "memory: "
+        << text;
+}
+
+void offload::takeDonated(func::FuncOp function) {
+  if (function.isExternal() || !function.isPublic() ||
+      !llvm::hasSingleElement(function.getBody()))
+    return;
+  BufferViewFlowAnalysis flow(function);
+  std::vector<Array> arguments, results;
+  for (BlockArgument argument : function.getArguments())
+    if (isa<MemRefType>(argument.getType()) &&
+        function.getArgAttr(argument.getArgNumber(), kDonatedAttrName))
+      arguments.emplace_back(flow, argument);
+  if (arguments.empty())
+    return;
+  for (BlockArgument result : findResults(function))
+    results.emplace_back(flow, result);
+  copyFirst(arguments, results);
+  // A choice changes nothing for later ones but the order of copies, which each
+  // choice finds as it is.
+  SmallVector<std::pair<Array *, Array *>> pairs;
+  for (Fit wanted : {Fit::Copy, Fit::Elements, Fit::Behind})
+    for (Array &result : results)
+      for (Array &argument : arguments) {
+        auto type = cast<MemRefType>(argument.value.getType());
+        EarlyCopies early;
+        if (argument.partner || result.partner || !isWhole(type) ||
+            !type.getNumElements() ||
+            findFit(argument, result, results, early) != wanted)
+          continue;
+        argument.partner = &result;
+        result.partner = &argument;
+        pairs.push_back({&argument, &result});
+        for (memref::CopyOp copy : early.copies)
+          moveCopyBefore(copy, early.first);
+      }
+  Builder builder(function.getContext());
+  for (auto [argument, result] : pairs) {
+    memref::CopyOp copy = findFirstCopy(*argument, *result);
+    argument->value.replaceAllUsesWith(result->value);
+    if (copy)
+      copy.erase();
+    function.setArgAttr(
+        result->value.getArgNumber(), kTakesAttrName,
+        builder.getI64IntegerAttr(getSourceNumber(function, argument->value)));
+  }
+  warnOfUnused(function, arguments, results);
 }

@@ -17,6 +17,12 @@ namespace mlir::gpuasync::offload {
 /// the beginning, where nothing tells the difference. Call before deallocation.
 void computeInResults(func::FuncOp function);
 
+/// Computes results in the memory of donated arguments, each in one of its type
+/// that nothing reads any more, and says so on the result (`gpu_async.takes`).
+/// Prefers the argument that a result is a changed copy of. Warns of donated
+/// arguments that no result takes. Call where the results' copies are gone.
+void takeDonated(func::FuncOp function);
+
 } // namespace mlir::gpuasync::offload
 
 #endif // GPUASYNC_LIB_OFFLOAD_RESULTMEMORY_H

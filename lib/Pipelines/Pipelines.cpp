@@ -68,6 +68,7 @@ void gpuasync::buildTokenFormPipeline(OpPassManager &pm,
   offload.device = getOffloadDevice(options.targets);
   offload.place = options.place;
   offload.blas = options.blas;
+  offload.donate = options.donate;
   offload.check = options.check;
   offload.registers = {options.vectorRegisters, options.vectorBits};
   buildGPUAsyncOffloadPipeline(pm, offload);

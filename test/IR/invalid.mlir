@@ -666,7 +666,14 @@ func.func @misspelt_tile(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> 
 
 // -----
 
-// expected-error @+1 {{has 'gpu_async.residnt' on argument 1, which says nothing; arguments have 'gpu_async.resident'}}
+// expected-error @+1 {{has 'gpu_async.residnt' on argument 1, which says nothing; arguments have 'gpu_async.resident' and 'gpu_async.donated'}}
 func.func @misspelt_resident(%x: tensor<4xf32>, %y: tensor<4xf32> {gpu_async.residnt}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{'func.func' op has 'gpu_async.donated' on argument 1; it is a unit attribute of arguments that are arrays}}
+func.func @donated_number(%x: memref<4xf32>, %n: index {gpu_async.donated}) {
   return
 }

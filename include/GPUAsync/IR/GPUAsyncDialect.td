@@ -67,6 +67,9 @@ def GPUAsync_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral getResidentName() {
       return "gpu_async.resident";
     }
+    static constexpr ::llvm::StringLiteral getDonatedName() {
+      return "gpu_async.donated";
+    }
     static constexpr ::llvm::StringLiteral getTileName() {
       return "gpu_async.tile";
     }
@@ -76,6 +79,9 @@ def GPUAsync_Dialect : Dialect {
     }
     static constexpr ::llvm::StringLiteral getResultName() {
       return "gpu_async.result";
+    }
+    static constexpr ::llvm::StringLiteral getTakesName() {
+      return "gpu_async.takes";
     }
     static constexpr ::llvm::StringLiteral getStreamName() {
       return "gpu_async.stream";

@@ -20,6 +20,7 @@ struct OffloadOptions {
   OffloadDevice device = OffloadDevice::CPU;
   PlaceMode place = PlaceMode::Copy;
   BlasMode blas = BlasMode::Off;
+  bool donate = false;
   bool check = false;
   /// The cpu device has these.
   VectorRegisters registers;

@@ -25,6 +25,15 @@ namespace mlir::gpuasync {
 /// nothing that was there before.
 inline constexpr llvm::StringLiteral kResultAttrName =
     GPUAsyncDialect::getResultName();
+/// On a tensor argument, a unit attribute: the caller gives its memory up,
+/// which a result may take.
+inline constexpr llvm::StringLiteral kDonatedAttrName =
+    GPUAsyncDialect::getDonatedName();
+/// Beside gpu_async.result, an i64: the number of the donated argument, of
+/// those that are no results, whose memory this is. The caller passes one
+/// memory for both, with the argument's elements in it.
+inline constexpr llvm::StringLiteral kTakesAttrName =
+    GPUAsyncDialect::getTakesName();
 /// On a linalg op, array<i64: ...>: sizes of its tiles, one for each loop.
 inline constexpr llvm::StringLiteral kTileAttrName =
     GPUAsyncDialect::getTileName();

@@ -30,6 +30,13 @@ def GPUAsyncOffload : Pass<"gpu-async-offload", "::mlir::ModuleOp"> {
     results; one of sizes that are known at run time only is returned, and the
     caller frees it.
 
+    With `donate`, and unless arrays are copied to a GPU (`place=copy`), a result
+    of the type of an argument with `gpu_async.donated` is computed in the
+    argument's memory, where nothing needs what was there: its argument gets
+    `gpu_async.takes`, the number of the other one. The caller passes the same
+    memory for both, with the argument's elements in it, and that memory for no
+    other argument. A warning names the donated arguments that no result takes.
+
     With `mode=error` it is an error if work of that kind is left on the host,
     else a remark; with `mode=off` nothing is done.
   }];
@@ -46,6 +53,8 @@ def GPUAsyncOffload : Pass<"gpu-async-offload", "::mlir::ModuleOp"> {
     Option<"blas", "blas", "::mlir::gpuasync::BlasMode",
            "::mlir::gpuasync::BlasMode::Off",
            "Who computes matrix products that are fused with nothing">,
+    Option<"donate", "donate", "bool", "false",
+           "Whether callers give up the memory of arguments with gpu_async.donated">,
     Option<"check", "check", "bool", "false",
            "What runs as threads stays threads, of which a checker finds races">,
     Option<"vectorRegisters", "vector-registers", "int64_t", "16",

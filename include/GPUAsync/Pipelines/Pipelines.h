@@ -37,6 +37,11 @@ struct GPUAsyncPipelineOptions
       llvm::cl::desc("Who computes matrix products in these functions that are "
                      "fused with nothing"),
       llvm::cl::init(BlasMode::Off)};
+  PassOptions::Option<bool> donate{
+      *this, "donate",
+      llvm::cl::desc("Callers give up the memory of arguments with "
+                     "gpu_async.donated, unless arrays are copied to a GPU"),
+      llvm::cl::init(false)};
   PassOptions::Option<bool> check{
       *this, "check",
       llvm::cl::desc("What runs as threads stays threads, of which a checker "
