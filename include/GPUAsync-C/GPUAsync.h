@@ -53,7 +53,8 @@ enum gpuasync_type {
 enum gpuasync_kind {
   GPUASYNC_KIND_NUMBER = 1,
   GPUASYNC_KIND_TENSOR =
-      2, /**< never written by the function it is passed to */
+      2, /**< never written by the function it is passed to, unless given up:
+              gpuasync_callable_call_donating */
   GPUASYNC_KIND_MEMREF = 3
 };
 
@@ -113,7 +114,7 @@ typedef struct gpuasync_compile_options {
   /** Words "key=value" with spaces between them, null for none: opt-level=0..3,
    *  offload=auto|off|error, place=copy|off|device, memory=plan|space|keep,
    *  blas=off|auto, max-streams=N, subgroup-size=N, stream=none|caller,
-   *  shared-libs=a.so,b.so. */
+   *  donate=0,2 (arguments of the only function), shared-libs=a.so,b.so. */
   const char *options;
 } gpuasync_compile_options;
 
@@ -164,6 +165,10 @@ typedef struct gpuasync_parameter {
   uint32_t byDestination; /**< a result that can be given memory */
   int64_t shape[GPUASYNC_MAX_RANK];
   const char *text; /**< "tensor<4x?xf32>"; lives as long as the callable */
+  /** An argument whose memory callers may give up: `gpu_async.donated` in the
+   *  program, or the option donate. */
+  uint32_t donated;
+  uint32_t taken; /**< one of these whose memory a result takes */
 } gpuasync_parameter;
 
 GPUASYNC_API size_t gpuasync_callable_argument_count(
@@ -254,6 +259,24 @@ gpuasync_callable_enqueue(const gpuasync_callable *callable,
                           const gpuasync_value *arguments, size_t argumentCount,
                           gpuasync_value *results,
                           size_t resultCount) GPUASYNC_NOEXCEPT;
+/** As gpuasync_callable_enqueue, or with `waits` as gpuasync_callable_call, but
+ *  donated arguments (gpuasync_parameter.donated) are given up.
+ *
+ *  Where a result takes an argument's memory (gpuasync_parameter.taken), that
+ *  is a result of an earlier call as a whole: its `owner` is set, nobody else
+ *  uses its elements, and `data` of the result is null. Once the program has
+ *  begun the argument has neither `owner` nor `data` any more, also after an
+ *  error, and the result has the memory. Other arguments stay as they are, and
+ *  the caller's: the elements of taken ones that have no owner are copied to
+ *  the result's memory first, as other functions of this header do with all.
+ *
+ *  GPUASYNC_INVALID_ARGUMENT, before anything runs: such an argument shares
+ *  memory with another argument. */
+GPUASYNC_API gpuasync_status *
+gpuasync_callable_call_donating(const gpuasync_callable *callable,
+                                int32_t waits, gpuasync_value *arguments,
+                                size_t argumentCount, gpuasync_value *results,
+                                size_t resultCount) GPUASYNC_NOEXCEPT;
 /** A stream of the executable's device in whose order gpuasync_callable_enqueue
  *  puts its work: the vendor's handle, for others to wait for or to be waited
  *  for by. Null with GPUASYNC_UNSUPPORTED where results do not stay on the

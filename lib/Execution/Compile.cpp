@@ -233,6 +233,7 @@ static void recoverResult(Signature &signature, StringRef resultName) {
     signature.results.push_back(type);
   }
   signature.destinations.assign(signature.results.size(), -1);
+  signature.takes.assign(signature.results.size(), -1);
 }
 
 /// Reads a function's signature. An argument with gpu_async.result is the
@@ -266,6 +267,8 @@ static Error readSignature(mlir::FunctionOpInterface function,
                              << "), which is the last one";
         return reportedError();
       }
+      if (function.getArgAttr(i, mlir::gpuasync::kDonatedAttrName))
+        signature.donated.push_back(signature.arguments.size());
       signature.arguments.push_back(type);
       continue;
     }
@@ -301,6 +304,19 @@ static Error readSignature(mlir::FunctionOpInterface function,
     signature.results.push_back(
         found == memory.end() ? *next++
                               : function.getArgumentTypes()[found->second]);
+    auto takes = found == memory.end()
+                     ? mlir::IntegerAttr()
+                     : function.getArgAttrOfType<mlir::IntegerAttr>(
+                           found->second, mlir::gpuasync::kTakesAttrName);
+    signature.takes.push_back(takes ? takes.getInt() : -1);
+    if (takes && !is_contained(signature.donated, takes.getInt())) {
+      function.emitError() << "result " << i << " takes the memory of argument "
+                           << takes.getInt() << " ("
+                           << mlir::gpuasync::kTakesAttrName
+                           << "), which is none that is donated ("
+                           << mlir::gpuasync::kDonatedAttrName << ")";
+      return reportedError();
+    }
   }
   return Error::success();
 }
@@ -352,6 +368,7 @@ Error Program::findDestinations(Signature &entry) {
                              " has lost arguments or results on the way to "
                              "the stream form");
   entry.destinations = now.destinations;
+  entry.takes = now.takes;
   entry.stream = now.stream;
   return Error::success();
 }
@@ -401,6 +418,39 @@ Expected<Signature> Program::entryPoint(StringRef name, StringRef resultName) {
       (existing.empty()
            ? std::string("no public function has a body there")
            : "name one of these with -e: " + join(existing, ", ")));
+}
+
+Error Program::refuseTaken(const Signature &entry) {
+  for (auto [result, argument] : enumerate(entry.takes))
+    if (argument >= 0)
+      return createStringError(
+          "@" + entry.name + ": result " + Twine(result) +
+          " is computed in the memory of argument " + Twine(argument) + " (" +
+          mlir::gpuasync::kTakesAttrName +
+          "), but here each result has memory of its own; give the file from "
+          "before, without the option donate of its compilation");
+  return Error::success();
+}
+
+Error Program::markDonated(StringRef name, ArrayRef<unsigned> numbers) {
+  auto function = module->lookupSymbol<mlir::FunctionOpInterface>(name);
+  for (unsigned number : numbers) {
+    if (lowered || !function || number >= function.getNumArguments() ||
+        !mlir::isa<mlir::RankedTensorType>(function.getArgumentTypes()[number]))
+      return createStringError(
+          "option donate: argument " + Twine(number) + " of @" + name + ": " +
+          (lowered ? Twine(fileName + " is lowered already; give the file from "
+                                      "before")
+           : function && number < function.getNumArguments()
+               ? Twine("it is no tensor, and only a tensor's memory can be "
+                       "given up; leave the number out")
+               : "there are " +
+                     Twine(function ? function.getNumArguments() : 0) +
+                     " arguments, counted from 0"));
+    function.setArgAttr(number, mlir::gpuasync::kDonatedAttrName,
+                        mlir::UnitAttr::get(context()));
+  }
+  return Error::success();
 }
 
 Error Program::markResidents(StringRef name, ArrayRef<unsigned> numbers) {
@@ -463,6 +513,7 @@ Error Program::runStages(const CompileOptions &options, ArrayRef<Form> forms) {
   pipeline.offload = options.offload;
   pipeline.place = options.place;
   pipeline.blas = options.blas;
+  pipeline.donate = options.donate;
   pipeline.check = options.check;
   pipeline.play = options.play;
   pipeline.takeStream = options.takeStream;

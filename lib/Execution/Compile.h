@@ -58,6 +58,7 @@ struct CompileOptions {
   mlir::gpuasync::PlaceMode place = mlir::gpuasync::PlaceMode::Copy;
   mlir::gpuasync::BlasMode blas = mlir::gpuasync::BlasMode::Off;
   mlir::gpuasync::Play play = mlir::gpuasync::Play::Auto;
+  bool donate = false;         ///< honour gpu_async.donated
   bool takeStream = false;     ///< functions are ordered into the caller's
   bool arraysOnDevice = false; ///< all that functions are given, and return
   unsigned optLevel = 3;
@@ -94,6 +95,12 @@ public:
   /// exist. `resultName` is --entry-point-result, which a lowered file needs.
   llvm::Expected<Signature> entryPoint(llvm::StringRef name,
                                        llvm::StringRef resultName);
+  /// An error if results take the memory of donated arguments: for callers that
+  /// have memory of its own for each result.
+  static llvm::Error refuseTaken(const Signature &entry);
+  /// Gives these arguments of the function the attribute gpu_async.donated.
+  llvm::Error markDonated(llvm::StringRef name,
+                          llvm::ArrayRef<unsigned> numbers);
   /// Gives these arguments of the function the attribute gpu_async.resident.
   llvm::Error markResidents(llvm::StringRef name,
                             llvm::ArrayRef<unsigned> numbers);

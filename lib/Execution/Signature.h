@@ -35,6 +35,11 @@ struct Signature {
   /// memory (`gpu_async.result`), or -1: it is returned. The caller makes and
   /// frees that memory; of tensors that are returned it frees the memory too.
   llvm::SmallVector<int64_t> destinations;
+  /// For each result the number of the donated argument whose memory it takes
+  /// (`gpu_async.takes`), or -1. The caller passes one memory for both.
+  llvm::SmallVector<int64_t> takes;
+  /// Numbers of the arguments with `gpu_async.donated`.
+  llvm::SmallVector<unsigned> donated;
   std::vector<SizeRule> sizeRules;
   /// Of the compiled function's last argument, the caller's stream; null: it
   /// takes none.

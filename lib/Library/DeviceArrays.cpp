@@ -107,6 +107,8 @@ gpuasync::Status Ready::wait() {
 }
 
 DeviceArray::~DeviceArray() {
+  if (!memory)
+    return;
   // Memory of a context that is closed or lost goes with that.
   (void)queue->run([&](gpuasync_frame *frame, gpuasync_stream *stream) {
     gpuasync_dealloc(frame, stream, memory, GPUASYNC_NO_SITE);

@@ -91,6 +91,14 @@ public:
                : static_cast<DeviceArray *>(value.owner);
   }
 
+  /// Whether `data` is where it begins, in memory of that queue.
+  bool isWhole(const void *data, const DeviceQueue *of) const {
+    return data == memory && queue.get() == of;
+  }
+  void *get() const { return memory; }
+  /// Hands the memory over: it is no longer freed here.
+  void release() { memory = nullptr; }
+
   gpuasync::Status wait() { return ready->wait(); }
   /// Copies `bytes` bytes from `from` on, which is in the array, to host
   /// memory, and waits.

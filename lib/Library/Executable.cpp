@@ -52,12 +52,16 @@ struct Parameter {
   /// Dynamic ones are ShapedType::kDynamic.
   SmallVector<int64_t, GPUASYNC_MAX_RANK> shape, strides;
   std::string unsupported;
+  bool donated = false;
+  int64_t takenBy = -1; ///< the result that takes the argument's memory
 };
 
 struct Callable {
   std::string name;
   std::vector<Parameter> arguments, results;
   SmallVector<int64_t> destinations;
+  SmallVector<int64_t> takes; ///< by result: the argument, or -1
+  bool takesAny = false;
   std::vector<SizeRule> sizeRules;
   CallLayout layout;
   std::optional<mlir::gpuasync::Schedule> schedule; ///< not of a lowered file
@@ -282,6 +286,14 @@ static Callable describe(const Signature &signature, bool hostOnly) {
       types.push_back(ValueType::get(type));
   }
   callable.destinations = signature.destinations;
+  callable.takes = signature.takes;
+  for (unsigned number : signature.donated)
+    callable.arguments[number].donated = true;
+  for (auto [i, argument] : enumerate(callable.takes))
+    if (argument >= 0) {
+      callable.arguments[argument].takenBy = int64_t(i);
+      callable.takesAny = true;
+    }
   callable.sizeRules = signature.sizeRules;
   for (auto [i, parameter, destination] :
        enumerate(callable.results, callable.destinations))
@@ -325,6 +337,9 @@ static Error compileProgram(Program &program, StringRef text, StringRef name,
     how.place = mlir::gpuasync::PlaceMode::Off;
     how.takeStream = how.arraysOnDevice = true;
   }
+  // Elsewhere arrays are the caller's, or copied in each call.
+  how.donate =
+      executable.keepsArrays || (executable.device->isCpu && !how.takeStream);
   executable.deviceArrays =
       !executable.device->isCpu && how.place == mlir::gpuasync::PlaceMode::Off;
 
@@ -332,7 +347,18 @@ static Error compileProgram(Program &program, StringRef text, StringRef name,
           program.parse(MemoryBuffer::getMemBufferCopy(text, name), name))
     return error;
   std::vector<Signature> signatures;
-  for (const std::string &entry : program.entryPoints()) {
+  const std::vector<std::string> entries = program.entryPoints();
+  if (!options.donated.empty()) {
+    if (entries.size() != 1)
+      return createStringError(
+          "option donate: its numbers are of the arguments of the only public "
+          "function, but there are " +
+          Twine(entries.size()) +
+          "; write gpu_async.donated on the arguments in the program");
+    if (Error error = program.markDonated(entries.front(), options.donated))
+      return error;
+  }
+  for (const std::string &entry : entries) {
     Expected<Signature> signature = program.entryPoint(entry, "");
     if (!signature)
       return signature.takeError();
@@ -351,6 +377,9 @@ static Error compileProgram(Program &program, StringRef text, StringRef name,
           "@" + signature.name +
           " takes the caller's stream (gpu_async.stream) already; compile the "
           "file from before, with stream=caller if calls have one");
+    if (!how.donate)
+      if (Error error = Program::refuseTaken(signature))
+        return error;
     executable.callables.push_back(
         describe(signature, !executable.deviceArrays));
     executable.callables.back().schedule = program.scheduleOf(signature.name);
@@ -592,6 +621,8 @@ static gpuasync_status *describeTo(const std::vector<Parameter> &list,
     parameter.shape[i] =
         mlir::ShapedType::isDynamic(size) ? GPUASYNC_DYNAMIC : size;
   parameter.text = from.text.c_str();
+  parameter.donated = from.donated;
+  parameter.taken = from.takenBy >= 0;
   std::memcpy(out, &parameter, std::min(out->structSize, sizeof(parameter)));
   return nullptr;
 }
@@ -807,6 +838,9 @@ public:
   Call(const Call &) = delete;
   Call &operator=(const Call &) = delete;
 
+  /// Before any run: these arguments of it are given up, where they are
+  /// donated.
+  void donate(gpuasync_value *arguments) { given = arguments; }
   /// `stream` is the caller's, of functions that take one.
   gpuasync_status *run(void *stream, const gpuasync_value *arguments,
                        size_t argumentCount, gpuasync_value *results,
@@ -845,6 +879,11 @@ private:
   gpuasync_status *makeDeviceMemory(MutableArrayRef<gpuasync_value> arguments,
                                     ArrayRef<gpuasync_value> results);
   gpuasync::Status endOnQueue(bool failed, std::shared_ptr<Ready> &ready);
+  gpuasync_status *findTaken(const gpuasync_value *results);
+  gpuasync_status *makeHostMemory(MutableArrayRef<gpuasync_value> arguments,
+                                  ArrayRef<gpuasync_value> results);
+  void takeOver();
+  gpuasync_status *checkResult(size_t index, const gpuasync_value &result);
   gpuasync_status *prepareResult(size_t index, gpuasync_value &result);
   void readResult(size_t index, gpuasync_value &result);
 
@@ -860,7 +899,15 @@ private:
   DeviceQueue *queue = nullptr;     ///< of a call in the device's order
   /// On the device: copies of arguments, and by index what results get.
   SmallVector<void *, 8> uploads, kept;
-  bool isPlaced = false; ///< these are there
+  bool isPlaced = false;           ///< these are there
+  gpuasync_value *given = nullptr; ///< arguments that are given up
+  /// By index, of results that take an argument's memory: whether the argument
+  /// is given up, else its elements are copied; and on the host that memory.
+  SmallVector<bool, 4> taken;
+  SmallVector<void *, 4> takenOnHost;
+  bool isTaken(size_t result) const {
+    return result < taken.size() && taken[result];
+  }
 };
 
 } // namespace
@@ -1054,12 +1101,36 @@ Call::makeDeviceMemory(MutableArrayRef<gpuasync_value> arguments,
   bool isReadLater = false;
   gpuasync::Status status =
       queue->run([&](gpuasync_frame *frame, gpuasync_stream *stream) {
+        for (auto [index, parameter] : enumerate(function.results))
+          if (isTaken(index))
+            kept[index] = given[function.takes[index]].data;
+          else if (function.destinations[index] >= 0 && !results[index].data)
+            kept[index] = gpuasync_alloc(
+                frame, stream, std::max<uint64_t>(countBytes(parameter), 1),
+                GPUASYNC_ALLOC_DEVICE, GPUASYNC_NO_SITE);
         for (auto [parameter, value, range] :
              zip(function.arguments, arguments, ranges)) {
+          const bool onHost = value.device == GPUASYNC_HOST;
           if (parameter.kind != GPUASYNC_KIND_TENSOR ||
-              value.device != GPUASYNC_HOST)
+              isTaken(parameter.takenBy) || (parameter.takenBy < 0 && !onHost))
             continue;
           const uint64_t bytes = range.end - range.begin;
+          if (parameter.takenBy >= 0) {
+            // The elements go where the result is computed of them.
+            void *to = results[parameter.takenBy].data
+                           ? results[parameter.takenBy].data
+                           : kept[parameter.takenBy];
+            if (onHost)
+              isReadLater |= upload(frame, stream, to, value.data, bytes);
+            else
+              gpuasync_memcpy(frame, stream, to, value.data, bytes,
+                              GPUASYNC_NO_SITE);
+            value.data = to;
+            value.device = queue->getOrdinal();
+            range = {reinterpret_cast<uintptr_t>(to),
+                     reinterpret_cast<uintptr_t>(to) + bytes};
+            continue;
+          }
           // Nothing has no address.
           void *copy =
               gpuasync_alloc(frame, stream, std::max<uint64_t>(bytes, 1),
@@ -1071,11 +1142,6 @@ Call::makeDeviceMemory(MutableArrayRef<gpuasync_value> arguments,
           range = {reinterpret_cast<uintptr_t>(copy),
                    reinterpret_cast<uintptr_t>(copy) + bytes};
         }
-        for (auto [index, parameter] : enumerate(function.results))
-          if (function.destinations[index] >= 0 && !results[index].data)
-            kept[index] = gpuasync_alloc(
-                frame, stream, std::max<uint64_t>(countBytes(parameter), 1),
-                GPUASYNC_ALLOC_DEVICE, GPUASYNC_NO_SITE);
       });
   if (status.ok()) {
     isPlaced = true;
@@ -1108,6 +1174,102 @@ gpuasync::Status Call::endOnQueue(bool failed, std::shared_ptr<Ready> &ready) {
   });
 }
 
+/// Finds out which donated arguments the call takes over.
+gpuasync_status *Call::findTaken(const gpuasync_value *results) {
+  if (!given || !function.takesAny)
+    return nullptr;
+  taken.assign(function.results.size(), false);
+  for (auto [result, number] : enumerate(function.takes)) {
+    if (number < 0 || results[result].data || !given[number].owner)
+      continue;
+    const gpuasync_value &value = given[number];
+    DeviceArray *array = DeviceArray::of(value);
+    taken[result] = queue ? array && array->isWhole(value.data, queue)
+                          : value.device == GPUASYNC_HOST &&
+                                value.data == value.owner &&
+                                !(value.flags & GPUASYNC_READ_ONLY);
+    if (!taken[result])
+      continue;
+    for (auto [other, range] : enumerate(ranges))
+      if (int64_t(other) != number && range.overlaps(ranges[number]))
+        return refuse("argument", number, function.arguments[number],
+                      "it is donated, but argument " + Twine(other) +
+                          " is the same memory; pass a copy of one of them");
+  }
+  return nullptr;
+}
+
+/// On the host, puts arguments where the results are computed of them.
+gpuasync_status *Call::makeHostMemory(MutableArrayRef<gpuasync_value> arguments,
+                                      ArrayRef<gpuasync_value> results) {
+  takenOnHost.assign(results.size(), nullptr);
+  for (auto [result, number] : enumerate(function.takes)) {
+    if (number < 0)
+      continue;
+    gpuasync_value &value = arguments[number];
+    void *memory = value.data;
+    if (!isTaken(result)) {
+      const Parameter &parameter = function.results[result];
+      const uint64_t bytes = countBytes(parameter);
+      memory = results[result].data;
+      if (!memory) {
+        memory = std::aligned_alloc(64, alignTo(bytes, 64));
+        if (!memory)
+          return fail(GPUASYNC_OUT_OF_MEMORY,
+                      "@" + Twine(function.name) +
+                          ": no host memory for result " + Twine(result) +
+                          " of " + parameter.text);
+        allocated.push_back(memory);
+      }
+      std::memcpy(memory, value.data, bytes);
+      ranges[number] = {reinterpret_cast<uintptr_t>(memory),
+                        reinterpret_cast<uintptr_t>(memory) + bytes};
+      value.data = memory;
+    }
+    takenOnHost[result] = memory;
+  }
+  return nullptr;
+}
+
+/// Takes over the memory of donated arguments. The program is about to begin.
+void Call::takeOver() {
+  for (auto [result, number] : enumerate(function.takes)) {
+    if (!isTaken(result))
+      continue;
+    gpuasync_value &value = given[number];
+    if (DeviceArray *array = DeviceArray::of(value)) {
+      array->release();
+      delete array;
+    } else {
+      allocated.push_back(value.owner);
+    }
+    value.owner = value.data = nullptr;
+  }
+  taken.clear();
+}
+
+/// Checks the memory that the caller has for a result.
+gpuasync_status *Call::checkResult(size_t index, const gpuasync_value &result) {
+  if (!result.data)
+    return nullptr;
+  const Parameter &parameter = function.results[index];
+  if (function.destinations[index] < 0 &&
+      parameter.kind != GPUASYNC_KIND_NUMBER)
+    return refuse("result", index, parameter,
+                  "given memory, but the function returns its own; leave "
+                  "data null");
+  Range range;
+  if (gpuasync_status *status =
+          check("result", index, parameter, result, range))
+    return status;
+  for (const Range &other : ranges)
+    if (range.overlaps(other))
+      return refuse("result", index, parameter,
+                    "its memory is that of an argument or another result");
+  ranges.push_back(range);
+  return nullptr;
+}
+
 /// Finds or makes the memory of a result by destination.
 gpuasync_status *Call::prepareResult(size_t index, gpuasync_value &result) {
   const Parameter &parameter = function.results[index];
@@ -1115,18 +1277,14 @@ gpuasync_status *Call::prepareResult(size_t index, gpuasync_value &result) {
   gpuasync_value value = result;
   Range range;
   if (result.data) {
-    if (destination < 0 && parameter.kind != GPUASYNC_KIND_NUMBER)
-      return refuse("result", index, parameter,
-                    "given memory, but the function returns its own; leave "
-                    "data null");
-    if (gpuasync_status *status =
-            check("result", index, parameter, value, range))
-      return status;
-    for (const Range &other : ranges)
-      if (range.overlaps(other))
-        return refuse("result", index, parameter,
-                      "its memory is that of an argument or another result");
-    ranges.push_back(range);
+    range.begin = reinterpret_cast<uintptr_t>(result.data);
+    range.end = range.begin + (isEmpty(result) ? 0 : countBytes(parameter));
+  } else if (index < takenOnHost.size() && takenOnHost[index]) {
+    value = gpuasync_value_make(takenOnHost[index], parameter.type,
+                                parameter.rank, parameter.shape.data());
+    value.owner = takenOnHost[index];
+    range.begin = reinterpret_cast<uintptr_t>(takenOnHost[index]);
+    range.end = range.begin + countBytes(parameter);
   } else if (destination >= 0 && queue) {
     value = gpuasync_value_make(kept[index], parameter.type, parameter.rank,
                                 parameter.shape.data());
@@ -1227,11 +1385,17 @@ gpuasync_status *Call::run(void *stream, const gpuasync_value *arguments,
   }
   if (gpuasync_status *status = checkSizes(arguments))
     return status;
+  if (gpuasync_status *status = findTaken(results))
+    return status;
+  for (size_t i = 0; i < resultCount; ++i)
+    if (gpuasync_status *status = checkResult(i, results[i]))
+      return status;
   SmallVector<gpuasync_value, 0> placed;
-  if (queue) {
+  if (queue || function.takesAny) {
     placed.assign(arguments, arguments + argumentCount);
-    if (gpuasync_status *status =
-            makeDeviceMemory(placed, ArrayRef(results, resultCount)))
+    ArrayRef wanted(results, resultCount);
+    if (gpuasync_status *status = queue ? makeDeviceMemory(placed, wanted)
+                                        : makeHostMemory(placed, wanted))
       return status;
     arguments = placed.data();
   }
@@ -1261,6 +1425,7 @@ gpuasync_status *Call::run(void *stream, const gpuasync_value *arguments,
     if (status.ok()) {
       gpuasync_call_arrays known = {arrays.data(), arrays.size(), nullptr};
       gpuasync_call_arrays_push(&known);
+      takeOver();
       function.function(packed.data());
       gpuasync_call_arrays_pop();
       gpuasync_scope_pop();
@@ -1281,6 +1446,12 @@ gpuasync_status *Call::run(void *stream, const gpuasync_value *arguments,
 gpuasync_status *Call::runOn(void *stream, const gpuasync_value *arguments,
                              size_t argumentCount, gpuasync_value *results,
                              size_t resultCount) {
+  if (function.takesAny)
+    return fail(GPUASYNC_UNSUPPORTED,
+                "@" + Twine(function.name) +
+                    " computes results in the memory of donated arguments, "
+                    "which is in the order of the device's own stream: call it "
+                    "without a stream");
   gpuasync::Status status(
       run(stream, arguments, argumentCount, results, resultCount));
   // What has been enqueued writes the results, which only the cpu device lets
@@ -1326,6 +1497,10 @@ gpuasync_status *Call::runOnQueue(const gpuasync_value *arguments,
       run(native, arguments, argumentCount, made.data(), resultCount));
   if (!isPlaced)
     return finish(std::move(status));
+  // Memory of arguments is still the caller's if the program has not begun.
+  for (size_t i = 0; i < kept.size(); ++i)
+    if (isTaken(i))
+      kept[i] = nullptr;
   std::shared_ptr<Ready> ready;
   gpuasync::Status ended = endOnQueue(!status.ok(), ready);
   if (status.ok())
@@ -1393,6 +1568,21 @@ gpuasync_status *gpuasync_callable_enqueue(const gpuasync_callable *callable,
   return callable->executable->keepsArrays
              ? call.runOnQueue(arguments, argumentCount, results, resultCount,
                                /*waits=*/false)
+             : call.runAndWait(arguments, argumentCount, results, resultCount);
+}
+
+gpuasync_status *
+gpuasync_callable_call_donating(const gpuasync_callable *callable,
+                                int32_t waits, gpuasync_value *arguments,
+                                size_t argumentCount, gpuasync_value *results,
+                                size_t resultCount) noexcept {
+  if (!callable)
+    return fail(GPUASYNC_INVALID_ARGUMENT, "the callable is null");
+  Call call(*callable->executable, *callable->callable);
+  call.donate(arguments);
+  return callable->executable->keepsArrays
+             ? call.runOnQueue(arguments, argumentCount, results, resultCount,
+                               waits != 0)
              : call.runAndWait(arguments, argumentCount, results, resultCount);
 }
 

@@ -87,13 +87,22 @@ Expected<LibraryOptions> parseLibraryOptions(StringRef text) {
       value.split(files, ',', -1, /*KeepEmpty=*/false);
       for (StringRef file : files)
         options.sharedLibs.push_back(file.str());
+    } else if (key == "donate") {
+      SmallVector<StringRef> numbers;
+      value.split(numbers, ',', -1, /*KeepEmpty=*/false);
+      for (StringRef each : numbers)
+        if (each.getAsInteger(10, options.donated.emplace_back())) {
+          error = joinErrors(std::move(error),
+                             refuse(key, value, "numbers of arguments"));
+          break;
+        }
     } else {
       error = joinErrors(
           std::move(error),
           createStringError("option '" + word +
                             "' is none of opt-level, offload, place, blas, "
                             "memory, max-streams, subgroup-size, stream, "
-                            "shared-libs"));
+                            "donate, shared-libs"));
     }
     if (error)
       return std::move(error);

@@ -17,6 +17,8 @@ struct LibraryOptions {
   /// place=device: where the device has memory of its own, results stay there.
   bool keepsArrays = false;
   std::vector<std::string> sharedLibs;
+  /// Arguments of the only function whose memory callers give up.
+  std::vector<unsigned> donated;
 };
 
 /// Reads "key=value key=value". An error names the word and what it may be.

@@ -668,6 +668,149 @@ TEST(Library, DynamicResults) {
   EXPECT_TRUE(says(status, "linalg.add at test.mlir:6")) << status.message();
 }
 
+const char *cache = R"(
+func.func @step(%k: tensor<3x2xf32> {gpu_async.donated}, %row: tensor<1x2xf32>, %n: index) -> tensor<3x2xf32> {
+  %r = tensor.insert_slice %row into %k[%n, 0] [1, 2] [1, 1] : tensor<1x2xf32> into tensor<3x2xf32>
+  return %r : tensor<3x2xf32>
+}
+func.func @two(%k: tensor<3x2xf32> {gpu_async.donated}, %l: tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<1x2xf32>) {
+  %o = tensor.extract_slice %l[1, 0] [1, 2] [1, 1] : tensor<3x2xf32> to tensor<1x2xf32>
+  return %k, %o : tensor<3x2xf32>, tensor<1x2xf32>
+})";
+
+/// A cache, a row and a position; calls of @step.
+struct Cache {
+  Executable executable{cache};
+  std::vector<float> elements{0, 1, 2, 3, 4, 5}, row{-1, -2};
+  int64_t place = 1;
+  gpuasync_callable *step = nullptr, *two = nullptr;
+
+  Cache() {
+    for (auto [name, callable] : {std::pair("step", &step), {"two", &two}}) {
+      Status status(gpuasync_executable_lookup(executable.raw, name, callable));
+      EXPECT_TRUE(status.ok()) << status.message();
+    }
+  }
+  ~Cache() {
+    for (gpuasync_callable *callable : {step, two})
+      gpuasync_status_free(gpuasync_callable_release(callable));
+  }
+  std::vector<gpuasync_value> arguments(gpuasync_value first) {
+    return {first, make(row.data(), GPUASYNC_TYPE_F32, {1, 2}),
+            make(&place, GPUASYNC_TYPE_I64, {})};
+  }
+  gpuasync_value given() {
+    return make(elements.data(), GPUASYNC_TYPE_F32, {3, 2});
+  }
+  Status donate(std::vector<gpuasync_value> &arguments,
+                gpuasync_value &result) {
+    return Status(gpuasync_callable_call_donating(
+        step, 1, arguments.data(), arguments.size(), &result, 1));
+  }
+  static std::vector<float> read(const gpuasync_value &value) {
+    auto *data = static_cast<const float *>(value.data);
+    return {data, data + 6};
+  }
+};
+
+TEST(Library, DonatedArgumentsAreDescribed) {
+  Cache cache;
+  gpuasync_parameter parameter = {};
+  parameter.structSize = sizeof(parameter);
+  gpuasync_status_free(gpuasync_callable_argument(cache.step, 0, &parameter));
+  EXPECT_TRUE(parameter.donated && parameter.taken);
+  gpuasync_status_free(gpuasync_callable_argument(cache.step, 1, &parameter));
+  EXPECT_FALSE(parameter.donated || parameter.taken);
+}
+
+TEST(Library, DonatedMemoryIsTheResults) {
+  Cache cache;
+  // An array of the caller's is never given up.
+  std::vector<gpuasync_value> arguments = cache.arguments(cache.given());
+  gpuasync_value result = {}, next = {};
+  Status status = cache.donate(arguments, result);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(arguments[0].data, cache.elements.data());
+  EXPECT_EQ(cache.elements, (std::vector<float>{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(Cache::read(result), (std::vector<float>{0, 1, -1, -2, 4, 5}));
+  // A result of ours is.
+  void *memory = result.owner;
+  ASSERT_NE(memory, nullptr);
+  cache.place = 2;
+  arguments = cache.arguments(result);
+  status = cache.donate(arguments, next);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(arguments[0].owner, nullptr);
+  EXPECT_EQ(arguments[0].data, nullptr);
+  EXPECT_EQ(next.owner, memory);
+  EXPECT_EQ(Cache::read(next), (std::vector<float>{0, 1, -1, -2, -1, -2}));
+  gpuasync_value_release(&next);
+}
+
+TEST(Library, DonatedArgumentsOfOtherCallsStay) {
+  Cache cache;
+  gpuasync_value made = {}, other = {};
+  std::vector<gpuasync_value> arguments = cache.arguments(cache.given());
+  for (auto call : {gpuasync_callable_call, gpuasync_callable_enqueue}) {
+    Status status(call(cache.step, arguments.data(), 3, &made, 1));
+    ASSERT_TRUE(status.ok()) << status.message();
+    std::vector<gpuasync_value> again = cache.arguments(made);
+    cache.row[0] = -7;
+    status = Status(call(cache.step, again.data(), 3, &other, 1));
+    ASSERT_TRUE(status.ok()) << status.message();
+    cache.row[0] = -1;
+    EXPECT_NE(other.data, made.data);
+    EXPECT_EQ(Cache::read(made), (std::vector<float>{0, 1, -1, -2, 4, 5}));
+    EXPECT_EQ(Cache::read(other), (std::vector<float>{0, 1, -7, -2, 4, 5}));
+    gpuasync_value_release(&made);
+    gpuasync_value_release(&other);
+  }
+  // Memory for the result.
+  std::vector<float> out(6, -9);
+  gpuasync_value result = make(out.data(), GPUASYNC_TYPE_F32, {3, 2});
+  Status status = cache.donate(arguments, result);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(out, (std::vector<float>{0, 1, -1, -2, 4, 5}));
+  EXPECT_EQ(cache.elements, (std::vector<float>{0, 1, 2, 3, 4, 5}));
+  // The same array twice.
+  std::vector<gpuasync_value> same = {cache.given(), cache.given()};
+  gpuasync_value both[2] = {};
+  status = Status(gpuasync_callable_call(cache.two, same.data(), 2, both, 2));
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(Cache::read(both[0]), cache.elements);
+  gpuasync_value_release(&both[0]);
+  gpuasync_value_release(&both[1]);
+}
+
+TEST(Library, DonatedArgumentsThatAreRefusedStay) {
+  Cache cache;
+  gpuasync_value made = {}, result = {}, both[2] = {};
+  std::vector<gpuasync_value> arguments = cache.arguments(cache.given());
+  Status status = cache.donate(arguments, made);
+  ASSERT_TRUE(status.ok()) << status.message();
+  std::vector<gpuasync_value> twice = {made, made};
+  status = Status(
+      gpuasync_callable_call_donating(cache.two, 1, twice.data(), 2, both, 2));
+  EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
+  EXPECT_TRUE(says(status, "argument 0 of tensor<3x2xf32>: it is donated, but "
+                           "argument 1 is the same memory"))
+      << status.message();
+  EXPECT_EQ(twice[0].owner, made.owner);
+  arguments = cache.arguments(made);
+  arguments[1].type = GPUASYNC_TYPE_F64;
+  status = cache.donate(arguments, result);
+  EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
+  EXPECT_EQ(arguments[0].owner, made.owner);
+  EXPECT_EQ(Cache::read(made), (std::vector<float>{0, 1, -1, -2, 4, 5}));
+  // Once the program has begun they are gone.
+  cache.place = 3;
+  arguments = cache.arguments(made);
+  status = cache.donate(arguments, result);
+  EXPECT_FALSE(status.ok());
+  EXPECT_EQ(arguments[0].owner, nullptr);
+  EXPECT_EQ(result.data, nullptr);
+}
+
 TEST(Library, WrongValues) {
   Executable executable(product);
   Product data;

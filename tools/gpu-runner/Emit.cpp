@@ -49,6 +49,8 @@ findFunctions(Program &program, const Options &options, StringRef name) {
     Expected<Signature> signature = program.entryPoint(entry, "");
     if (!signature)
       return signature.takeError();
+    if (Error error = Program::refuseTaken(*signature))
+      return error;
     // @main of a program is no main of C.
     CFunction function{
         isExe || entry != "main" ? entry : cIdentifier(options.outputFile),

@@ -315,6 +315,8 @@ Error Run::compile(const gpuasync::KeyBuilder &job) {
       program->entryPoint(options.entryPoint, options.entryPointResult);
   if (!entry)
     return entry.takeError();
+  if (Error error = Program::refuseTaken(*entry))
+    return error;
   if (Error error = checkCall(*entry))
     return error;
   bool linksFiles = program->linksFiles();
