@@ -147,9 +147,11 @@ static void giveBack(dlpack::VersionedTensor *tensor) {
 Arguments::~Arguments() {
   keepingError([this] {
     for (size_t i = 0; i < count; ++i) {
-      if (hold[i].kept == Kept::Object)
+      if (hold[i].kept == Kept::Object) {
+        if (hold[i].storage)
+          hold[i].storage->release();
         Py_DECREF(hold[i].object);
-      else if (hold[i].kept == Kept::Buffer)
+      } else if (hold[i].kept == Kept::Buffer)
         PyBuffer_Release(&hold[i].view);
       else if (hold[i].kept == Kept::Tensor)
         giveBack(hold[i].tensor);
@@ -225,6 +227,7 @@ bool Arguments::share(PyObject *list) {
     if (capsule) {
       hold[i].kept = Kept::Object;
       hold[i].object = capsule.release();
+      hold[i].storage = nullptr;
     }
     if (hold[i].kept == Kept::Object)
       owner = Ref::of(hold[i].object);
@@ -232,6 +235,12 @@ bool Arguments::share(PyObject *list) {
       return false;
   }
   return true;
+}
+
+PyObject *Arguments::arrayOf(size_t index) const {
+  return hold[index].kept == Kept::Object && isArray(hold[index].object)
+             ? hold[index].object
+             : nullptr;
 }
 
 int Arguments::traverse(visitproc visit, void *arg) const {
@@ -301,6 +310,7 @@ bool Arguments::addElement(const void *number, uint32_t type,
   value[count] = gpuasync_value_make(data, type, 0, nullptr);
   hold[count].kept = Kept::Object;
   hold[count].object = capsule.release();
+  hold[count].storage = nullptr;
   ++count;
   return true;
 }
@@ -622,6 +632,7 @@ bool Arguments::addDLPack(PyObject *object, bool written, Place &place,
   foreign |= side.onDevice;
   hold[count].kept = Kept::Object;
   hold[count].object = capsule.release();
+  hold[count].storage = nullptr;
   ++count;
   return true;
 }
@@ -652,6 +663,8 @@ bool Arguments::add(PyObject *object, const gpuasync_parameter &parameter,
     return addNumber(object, parameter.type, refuse);
   if (isArray(object)) {
     auto *array = reinterpret_cast<Array *>(object);
+    if (array->donatedTo)
+      return refuse(donatedText(array));
     value[count] = array->value;
     value[count].owner = nullptr;
     if (array->value.device != GPUASYNC_HOST &&
@@ -672,6 +685,12 @@ bool Arguments::add(PyObject *object, const gpuasync_parameter &parameter,
     Py_INCREF(object);
     hold[count].kept = Kept::Object;
     hold[count].object = object;
+    // Nobody takes the memory over while the call is not over.
+    hold[count].storage = array->storage;
+    if (array->storage)
+      array->storage->retain();
+    if (array->storage && stream)
+      array->storage->useElsewhere();
     ++count;
     return true;
   }

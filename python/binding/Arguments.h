@@ -19,6 +19,8 @@
 
 namespace binding {
 
+class Storage;
+
 /// The device of an executable, and how its arrays get there.
 class Place {
 public:
@@ -93,6 +95,9 @@ public:
   int traverse(visitproc visit, void *arg) const;
 
   const gpuasync_value *values() const { return value; }
+  gpuasync_value *values() { return value; }
+  /// The object of a value that is an Array; null for all others.
+  PyObject *arrayOf(size_t index) const;
   gpuasync_value &last() { return value[count - 1]; }
   size_t size() const { return count; }
 
@@ -102,6 +107,7 @@ private:
     Kept kept;
     PyObject *object;
     dlpack::VersionedTensor *tensor;
+    Storage *storage; ///< of an object, one reference; or null
     Py_buffer view;
     alignas(16) char number[16]; ///< read before the call returns
   };

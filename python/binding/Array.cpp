@@ -53,6 +53,7 @@ PyObject *makeArray(Storage *storage, Ref owners, const gpuasync_value &value,
   self->owners = owners.release();
   self->value = value;
   self->deviceType = deviceType;
+  self->donatedTo = nullptr;
   new (&self->pending) std::optional<CallersStream>(pending);
   self->weakType = false;
   Py_ssize_t bytes = elementType(value.type)->bytes;
@@ -86,6 +87,7 @@ static void dealloc(PyObject *object) {
   if (self->storage)
     self->storage->release();
   Py_XDECREF(self->owners);
+  Py_XDECREF(self->donatedTo);
   freeCollected(self);
 }
 
@@ -120,12 +122,46 @@ static bool isKept(const Array *self) {
   return !isOnHost(self) && self->storage;
 }
 
+std::string donatedText(const Array *self) {
+  std::string shape;
+  for (uint32_t i = 0; i < self->value.rank; ++i)
+    shape += (i ? ", " : "") + std::to_string(self->value.shape[i]);
+  if (self->value.rank == 1)
+    shape += ",";
+  const char *to = PyUnicode_AsUTF8AndSize(self->donatedTo, nullptr);
+  return std::string("the array ") + elementType(self->value.type)->name +
+         " (" + shape + ") has been deleted: it was donated to " +
+         (to ? to : "a function") +
+         ", whose results may have its memory; use the result, or donate a "
+         "copy (a.copy())";
+}
+
+bool isThere(const Array *self) {
+  if (!self->donatedTo)
+    return true;
+  raise(Error::Call, GPUASYNC_INVALID_ARGUMENT, donatedText(self));
+  return false;
+}
+
+namespace {
+/// While one lives nobody takes the memory over: for work without the GIL.
+struct InUse {
+  explicit InUse(Storage *storage) : storage(storage) { storage->retain(); }
+  InUse(const InUse &) = delete;
+  ~InUse() { storage->release(); }
+  Storage *storage;
+};
+} // namespace
+
 bool waitForElements(Array *self) {
+  if (!isThere(self))
+    return false;
   if (!isKept(self))
     return true;
-  gpuasync::Status status = [self] {
+  InUse use(self->storage);
+  gpuasync::Status status = [&use] {
     WithoutGil free;
-    return self->storage->wait();
+    return use.storage->wait();
   }();
   if (!status.ok())
     raise(Error::Call, status);
@@ -152,7 +188,10 @@ static int getBuffer(PyObject *object, Py_buffer *view, int flags) {
   const char *refused = nullptr;
   bool rows = isContiguous(value, false), columns = isContiguous(value, true);
   auto asks = [flags](int what) { return (flags & what) == what; };
-  if (!isOnHost(self))
+  std::string donated;
+  if (self->donatedTo)
+    refused = (donated = donatedText(self)).c_str();
+  else if (!isOnHost(self))
     refused = onDevice;
   else if (isReadOnly(self) && asks(PyBUF_WRITABLE))
     refused = readOnly;
@@ -185,8 +224,15 @@ static int getBuffer(PyObject *object, Py_buffer *view, int flags) {
           : nullptr;
   view->strides = asks(PyBUF_STRIDES) ? self->byteStrides : nullptr;
   view->suboffsets = nullptr;
-  view->internal = nullptr;
+  view->internal = self->storage;
+  if (self->storage)
+    self->storage->retain();
   return 0;
+}
+
+static void releaseBuffer(PyObject *, Py_buffer *view) {
+  if (view->internal)
+    static_cast<Storage *>(view->internal)->release();
 }
 
 //===----------------------------------------------------------------------===//
@@ -270,6 +316,8 @@ static PyObject *toDLPack(PyObject *object, PyObject *args, PyObject *kwargs) {
                                    &version, &device, &copy))
     return nullptr;
   Array *self = cast(object);
+  if (!isThere(self))
+    return nullptr;
   // Without a stream the call that made the array has waited for its work: any
   // stream may read it at once.
   if (isOnHost(self) && stream != Py_None) {
@@ -483,6 +531,8 @@ static PyObject *view(PyObject *object, PyObject *dtype) {
                  elementType(self->value.type)->name, dtype);
     return nullptr;
   }
+  if (!isThere(self))
+    return nullptr;
   gpuasync_value value = self->value;
   value.type = type;
   if (self->storage)
@@ -495,9 +545,12 @@ static PyObject *view(PyObject *object, PyObject *dtype) {
 /// room for them, which `owner` keeps. Waits for them without the GIL; false
 /// after an error.
 static bool download(Array *self, void *data, PyObject *owner) {
+  if (!isThere(self))
+    return false;
+  InUse use(self->storage);
   gpuasync::Status status = [&] {
     WithoutGil free;
-    return self->storage->download(data);
+    return use.storage->download(data);
   }();
   if (status.ok())
     return true;
@@ -530,6 +583,8 @@ static Ref copyToHost(Array *self, PyObject *numpy) {
 PyObject *toNumPy(PyObject *object, PyObject *) {
   // NumPy asks here when it was given no buffer.
   Array *self = cast(object);
+  if (!isThere(self))
+    return nullptr;
   if (!isOnHost(self) && !isKept(self)) {
     PyErr_SetString(PyExc_BufferError, onDevice);
     return nullptr;
@@ -603,6 +658,8 @@ static PyObject *asNumPy(PyObject *object, PyObject *args, PyObject *kwargs) {
 /// error; `what` was called, for its message.
 static PyObject *elementOf(PyObject *object, const char *what) {
   Array *self = cast(object);
+  if (!isThere(self))
+    return nullptr;
   if (countElements(self->value) != 1) {
     if (Ref shape = Ref(getShape(object, nullptr)))
       PyErr_Format(PyExc_ValueError,
@@ -769,6 +826,7 @@ static PyType_Slot slots[] = {
     {Py_tp_methods, methods},
     {Py_tp_getset, members},
     {Py_bf_getbuffer, reinterpret_cast<void *>(getBuffer)},
+    {Py_bf_releasebuffer, reinterpret_cast<void *>(releaseBuffer)},
     {Py_nb_float, reinterpret_cast<void *>(toFloat)},
     {Py_nb_int, reinterpret_cast<void *>(toInt)},
     {Py_nb_bool, reinterpret_cast<void *>(toBool)},

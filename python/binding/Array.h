@@ -18,6 +18,7 @@
 
 #include <atomic>
 #include <memory>
+#include <string>
 
 namespace binding {
 
@@ -37,6 +38,19 @@ public:
   gpuasync::Status download(void *data) {
     return gpuasync::Status(gpuasync_value_download(&owned, data));
   }
+  /// Whether nobody has a reference but the `count` that the caller knows of.
+  /// With the GIL: no thread gets one meanwhile.
+  bool hasOnly(size_t count) const {
+    return references.load(std::memory_order_acquire) == count;
+  }
+  /// Work on a stream of the caller's may use it, at a time that only the
+  /// caller knows.
+  void useElsewhere() { elsewhere = true; }
+  bool isUsedElsewhere() const { return elsewhere; }
+  /// The memory that gpuasync_value_release frees.
+  void *owner() const { return owned.owner; }
+  /// The owner is somebody else's.
+  void forget() { owned.owner = owned.data = nullptr; }
   void release() {
     if (references.fetch_sub(1, std::memory_order_acq_rel) == 1)
       delete this;
@@ -46,6 +60,7 @@ private:
   ~Storage() { gpuasync_value_release(&owned); }
 
   std::atomic<size_t> references{1};
+  bool elsewhere = false; ///< with the GIL
   gpuasync_value owned;
 };
 
@@ -61,7 +76,15 @@ struct Array {
   /// The stream that the elements may still be written on.
   std::optional<CallersStream> pending;
   bool weakType; ///< for JAX: see `weaken`
+  /// A string, the function that the array was donated to: the elements are
+  /// gone. Else null.
+  PyObject *donatedTo;
 };
+
+/// Raises if the array was donated; false.
+bool isThere(const Array *array);
+/// The error of an array that was donated.
+std::string donatedText(const Array *array);
 
 /// Makes the type and puts it into the module. False after an error.
 bool initArray(PyObject *module);

@@ -29,6 +29,8 @@ struct Signature {
   std::string name;
   std::vector<gpuasync_parameter> arguments, results;
   std::shared_ptr<Place> place;
+  bool donates = false;  ///< an argument is donated
+  std::string donatesTo; ///< what errors call the function that took an array
 
   ~Signature() {
     // The program's last function may wait, as the program's own end does.
@@ -48,6 +50,10 @@ public:
   explicit Invocation(PyObject *function)
       : function(function),
         signature(*reinterpret_cast<Function *>(function)->signature) {}
+  /// Donated arrays are the caller's again if the call did not run.
+  ~Invocation() {
+    keepingError([this] { endDonation(false); });
+  }
 
   /// False after an error. A call that is `later` takes no stream.
   bool bind(PyObject *args, PyObject *options, bool later);
@@ -60,6 +66,8 @@ public:
 private:
   bool bindOut(PyObject *out);
   bool bindStream(PyObject *object, bool later);
+  bool bindDonated();
+  void endDonation(bool succeeded);
   std::string hints() const;
   bool isRefusal(const gpuasync::Status &status) const;
   PyObject *makeResult(size_t index, gpuasync_value &value);
@@ -73,6 +81,8 @@ private:
   Ref owners; ///< of results that are views
   std::optional<CallersStream> stream;
   std::vector<Ref> given; ///< results that were given memory, or null
+  /// Numbers of the arguments that are arrays of ours, and donated.
+  std::vector<size_t> donated;
 };
 
 } // namespace
@@ -225,7 +235,78 @@ bool Invocation::bind(PyObject *args, PyObject *options, bool later) {
                         *signature.place, signature.name.c_str(), "argument"))
       return false;
   }
-  return !outObject || outObject == Py_None || bindOut(outObject);
+  if (outObject && outObject != Py_None && !bindOut(outObject))
+    return false;
+  // The last step: what fails before leaves all arrays as they are.
+  return !signature.donates || stream || bindDonated();
+}
+
+static Array *asArray(PyObject *object) {
+  return reinterpret_cast<Array *>(object);
+}
+
+/// Donated arrays are nobody else's from here on. One whose memory others use
+/// or have, by DLPack, NumPy, a view or a call of another thread, is only
+/// deleted: the call copies its elements.
+bool Invocation::bindDonated() {
+  Ref to(PyUnicode_FromString(signature.donatesTo.c_str()));
+  if (!to)
+    return false;
+  std::vector<size_t> found;
+  for (size_t i = 0; i < arguments->size(); ++i) {
+    if (!signature.arguments[i].donated || !arguments->arrayOf(i))
+      continue;
+    const Array *array = asArray(arguments->arrayOf(i));
+    for (size_t j = 0; j < arguments->size(); ++j) {
+      PyObject *other = arguments->arrayOf(j);
+      if (i == j || !other ||
+          (other != arguments->arrayOf(i) &&
+           (!array->storage || asArray(other)->storage != array->storage)))
+        continue;
+      return refuse("@" + signature.name + ": argument " + std::to_string(i) +
+                    " of " + signature.arguments[i].text +
+                    ": it is donated, but argument " + std::to_string(j) +
+                    " is the same array; pass a copy of one of them "
+                    "(a.copy())");
+    }
+    found.push_back(i);
+  }
+  donated = std::move(found);
+  for (size_t i : donated) {
+    Array *array = asArray(arguments->arrayOf(i));
+    Py_INCREF(to.get());
+    array->donatedTo = to.get();
+    // One reference is the array's, and one the call's.
+    if (array->storage && array->storage->hasOnly(2) &&
+        !array->storage->isUsedElsewhere())
+      arguments->values()[i].owner = array->storage->owner();
+  }
+  return true;
+}
+
+/// Arrays that the call has not taken over are back after an error, and else
+/// deleted all the same.
+void Invocation::endDonation(bool succeeded) {
+  for (size_t i : std::exchange(donated, {})) {
+    Array *array = asArray(arguments->arrayOf(i));
+    Storage *storage = array->storage;
+    const gpuasync_value &value = arguments->values()[i];
+    const bool isTaken = storage && !value.data && !value.owner;
+    if (isTaken)
+      storage->forget();
+    if (!succeeded && !isTaken) {
+      Py_CLEAR(array->donatedTo);
+      continue;
+    }
+    array->value.data = nullptr;
+    // Work of which only the caller knows when it ends goes on: the memory is
+    // free when the caller lets go of the array.
+    if (!storage || storage->isUsedElsewhere())
+      continue;
+    // Others keep their references.
+    array->storage = nullptr;
+    storage->release();
+  }
 }
 
 /// Whether it is an array without elements.
@@ -395,10 +476,15 @@ PyObject *Invocation::run() {
       return gpuasync::Status(gpuasync_callable_call_on(
           signature.callable, stream->native, arguments->values(),
           arguments->size(), results, count));
+    if (!donated.empty())
+      return gpuasync::Status(gpuasync_callable_call_donating(
+          signature.callable, waits, arguments->values(), arguments->size(),
+          results, count));
     auto call = waits ? gpuasync_callable_call : gpuasync_callable_enqueue;
     return gpuasync::Status(call(signature.callable, arguments->values(),
                                  arguments->size(), results, count));
   }();
+  endDonation(status.ok());
   if (!status.ok()) {
     keepWhatIsUsed();
     std::string message = status.message();
@@ -591,7 +677,20 @@ static PyCFunction withOptions(PyCFunctionWithKeywords function) {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(function));
 }
 
+/// For front ends: the name that the caller knows the function by.
+static PyObject *nameDonation(PyObject *object, PyObject *name) {
+  const char *text =
+      PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, nullptr) : nullptr;
+  if (!text)
+    return PyErr_Occurred()
+               ? nullptr
+               : (PyErr_SetString(PyExc_TypeError, "a name is a str"), nullptr);
+  signatureOf(object).donatesTo = text;
+  Py_RETURN_NONE;
+}
+
 static PyMethodDef functionMethods[] = {
+    {"_name_donation", entry<nameDonation>, METH_O, nullptr},
     {"start", withOptions(entry<startFunction>), METH_VARARGS | METH_KEYWORDS,
      "start(*arguments, out=None)\n--\n\nBegins the call on a thread of the "
      "package, and returns its Token. Wrong arguments are an exception here; "
@@ -657,6 +756,9 @@ PyObject *makeFunction(gpuasync_callable *callable, const char *name,
       !describe(gpuasync_callable_result_count(callable),
                 gpuasync_callable_result, signature->results))
     return nullptr;
+  for (const gpuasync_parameter &argument : signature->arguments)
+    signature->donates |= argument.donated != 0;
+  signature->donatesTo = "@" + signature->name;
   Function *self = PyObject_New(Function, functionType);
   if (self)
     self->signature = signature.release();

@@ -161,30 +161,34 @@ def _words(options):
     return " ".join(words)
 
 
-def jit(function=None, device="auto", *, static_argnums=None, static_argnames=None, **options):
+def jit(function=None, device="auto", *, static_argnums=None, static_argnames=None, donate_argnums=None, donate_argnames=None,
+        **options):
     """Compiles a function of JAX arrays at its first call with each shape.
 
     Without a function, as in `@jit(device="cpu")`, it is what takes one. A method becomes a method.
     `static_argnums` and `static_argnames` are those of jax.jit: arguments with a hash that are part of the program.
+    `donate_argnums` and `donate_argnames` are those of jax.jit, too: results may take the memory of these arguments, which
+    are deleted by the call where they are Arrays.
     `options` are those of compile. The result takes what the function takes, by position and by name, and Arrays;
     it returns what the function returns with Arrays in place of JAX's, and its `schedule(*args)`
     is the Schedule of such a call. Where JAX traces the caller, the function is part of the caller, as with jax.jit.
     Needs jax and jaxlib.
     """
     if function is None:
-        return lambda function: jit(function, device, static_argnums=static_argnums, static_argnames=static_argnames, **options)
+        return lambda function: jit(function, device, static_argnums=static_argnums, static_argnames=static_argnames,
+                                    donate_argnums=donate_argnums, donate_argnames=donate_argnames, **options)
     if not callable(function):
         raise TypeError("gpu_async.jit takes a function, given %r" % (function,))
     for option in _OF_JAX.intersection(options):
         raise TypeError("gpu_async.jit does not take %s, an option of jax.jit; leave it out" % option)
     from .frontends import from_jax
 
-    return from_jax.Jit(function, device, options, static_argnums, static_argnames)
+    return from_jax.Jit(function, device, options, static_argnums, static_argnames, donate_argnums, donate_argnames)
 
 
-# Options of jax.jit: memory of arguments is the caller's, and a program is for one device.
-_OF_JAX = frozenset(("abstracted_axes", "backend", "compiler_options", "donate_argnames", "donate_argnums", "in_shardings",
-                     "inline", "keep_unused", "out_shardings"))
+# Options of jax.jit: a program is for one device.
+_OF_JAX = frozenset(("abstracted_axes", "backend", "compiler_options", "in_shardings", "inline", "keep_unused",
+                     "out_shardings"))
 
 
 def from_torch(module, examples, device="auto", **options):

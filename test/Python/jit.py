@@ -146,7 +146,7 @@ class Jit(unittest.TestCase):
                 (TypeError, {"static_argnums": "y"}, "static_argnums is an integer or a tuple of integers, given 'y'"),
                 (TypeError, {"static_argnums": 1.5}, "given 1.5"),
                 (TypeError, {"static_argnames": 1}, "static_argnames is a name or a tuple of names, given 1"),
-                (TypeError, {"donate_argnums": 0}, "does not take donate_argnums, an option of jax.jit; leave it out")):
+                (TypeError, {"keep_unused": True}, "does not take keep_unused, an option of jax.jit; leave it out")):
             with self.assertRaisesRegex(error, message):
                 ga.jit(f, device="cpu", **options)
         with self.assertRaisesRegex(ValueError, "has no arguments by position; give static_argnames"):

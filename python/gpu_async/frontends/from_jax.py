@@ -25,7 +25,8 @@ ARRAY, WEAK_ARRAY, NUMBER, WEAK = False, True, 2, 3
 class Jit:
     """A function that is compiled once for each shape of its arguments, and each value of its static ones."""
 
-    def __init__(self, function, device, options, static_argnums=None, static_argnames=None):
+    def __init__(self, function, device, options, static_argnums=None, static_argnames=None, donate_argnums=None,
+                 donate_argnames=None):
         functools.update_wrapper(self, function)
         self._function, self._device, self._options = function, device, options
         self._static = None
@@ -33,6 +34,13 @@ class Jit:
             self._static = static.Static(function, static_argnums, static_argnames)
         # For a caller that JAX traces.
         self._traced = jax.jit(function, static_argnums=static_argnums, static_argnames=static_argnames)
+        self._donated = None
+        if donate_argnums is not None or donate_argnames is not None:
+            self._donated = static.Chosen(function, donate_argnums, donate_argnames, "donate")
+            both = self._donated.meets(self._static) if self._static else None
+            if both is not None:
+                raise ValueError("argument %r of %s is static and donated: a static one is a value of the program's and has no "
+                                 "memory; leave it out of one of the two" % (both, static.name_of(function)))
         self._compiled = {}
         self._locks = {}
 
@@ -129,9 +137,27 @@ class Jit:
             program = lower_jax.lower(lower_jax.choose_lowering(traced), by_value)
         except ValueError as error:  # of what has no lowering
             raise gpu_async.CompileError(str(error)) from None
-        exe = gpu_async.compile(program, self._device, name=static.name_of(self._function), **{"place": "device", **self._options})
-        order = [place for place, (_, _, how) in enumerate(types) if how in (ARRAY, WEAK_ARRAY)] + by_value if by_value else None
-        return exe["main"], tree, _finish(results, exe["main"].results), order
+        arrays = [place for place, (_, _, how) in enumerate(types) if how in (ARRAY, WEAK_ARRAY)]
+        donated = self._find_donated(shapes, values, arrays)
+        exe = gpu_async.compile(program, self._device, name=static.name_of(self._function),
+                                **{"place": "device", "donate": donated or None, **self._options})
+        main = exe["main"]
+        main._name_donation("%s, a function of gpu_async.jit" % static.name_of(self._function))
+        return main, tree, _finish(results, main.results), arrays + by_value if by_value else None
+
+    def _find_donated(self, shapes, values, order):
+        """The numbers of the program's arguments that are donated. Numbers passed by value have no memory."""
+        if self._donated is None:
+            return []
+        count = len(shapes[0]) + sum(isinstance(place, int) for place, *_ in values)
+        paths = [path for path, _ in jax.tree_util.tree_flatten_with_path(shapes)[0]]
+        donated = []
+        for number, leaf in enumerate(order):
+            kind, argument, *_ = paths[leaf]
+            place = static.place_of(argument.idx, values) if kind.idx == 0 else argument.key
+            if self._donated.has(place, count):
+                donated.append(number)
+        return donated
 
     def _check(self, args, named):
         """Refuses arguments that the function does not take."""

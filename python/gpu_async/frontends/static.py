@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The static arguments of gpu_async.jit, which are part of the program, as jax.jit has them."""
+"""The static and the donated arguments of gpu_async.jit, as jax.jit has them. Static ones are part of the program."""
 
 import dataclasses
 import inspect
@@ -19,17 +19,18 @@ def signature_of(function):
         return None
 
 
-class Static:
-    """Which arguments of a function are static.
+class Chosen:
+    """Some arguments of a function.
 
-    `numbers` and `names` are jax.jit's static_argnums and static_argnames: if only one of the two is given, the
-    signature tells the other. A ValueError or TypeError if the function has no such arguments.
+    `numbers` and `names` are jax.jit's static_argnums and static_argnames, or with `kind` "donate" those of donation: if
+    only one of the two is given, the signature tells the other. A ValueError or TypeError if the function has no such
+    arguments.
     """
 
-    def __init__(self, function, numbers, names):
+    def __init__(self, function, numbers, names, kind="static"):
         self._of = name_of(function)
         given_numbers, given_names = numbers is not None, names is not None
-        numbers, names = _numbers(numbers), _names(names)
+        numbers, names = _numbers(numbers, kind), _names(names, kind)
         signature = signature_of(function)
         if signature is not None:
             parameters = signature.parameters.values()
@@ -37,25 +38,39 @@ class Static:
             has_more = any(each.kind == inspect.Parameter.VAR_POSITIONAL for each in parameters)
             for number in numbers:
                 if not has_more and not -len(places) <= number < len(places):
-                    raise ValueError("static_argnums=%r: %s%s has %d arguments by position; give numbers from %d to %d"
-                                     % (numbers, self._of, signature, len(places), -len(places), len(places) - 1)
+                    raise ValueError("%s_argnums=%r: %s%s has %d arguments by position; give numbers from %d to %d"
+                                     % (kind, numbers, self._of, signature, len(places), -len(places), len(places) - 1)
                                      if places else
-                                     "static_argnums=%r: %s%s has no arguments by position; give static_argnames"
-                                     % (numbers, self._of, signature))
+                                     "%s_argnums=%r: %s%s has no arguments by position; give %s_argnames"
+                                     % (kind, numbers, self._of, signature, kind))
             if not has_more:
                 numbers = tuple(number % len(places) for number in numbers)
             has_any = any(each.kind == inspect.Parameter.VAR_KEYWORD for each in parameters)
             taken = {each.name for each in parameters if each.kind in _BY_NAME}
             for name in names:
                 if name not in taken and (not has_any or name in signature.parameters):
-                    raise ValueError("static_argnames=%r: %s%s has no argument that is given by the name %r"
-                                     % (names, self._of, signature, name))
+                    raise ValueError("%s_argnames=%r: %s%s has no argument that is given by the name %r"
+                                     % (kind, names, self._of, signature, name))
             if given_numbers and not given_names:
                 names = tuple(places[number].name for number in numbers
                               if 0 <= number < len(places) and places[number].kind in _BY_NAME)
             if given_names and not given_numbers:
                 numbers = tuple(number for number, each in enumerate(places) if each.name in names)
         self._numbers, self._names = numbers, names
+
+    def has(self, place, count):
+        """Whether the argument is one of them: by its name, or by its number among `count` by position."""
+        if isinstance(place, str):
+            return place in self._names
+        return place in self._numbers or place - count in self._numbers
+
+    def meets(self, other):
+        """Returns an argument that is also one of the others, or None."""
+        return next(iter({*self._numbers, *self._names} & {*other._numbers, *other._names}), None)
+
+
+class Static(Chosen):
+    """The static arguments of a function."""
 
     def split(self, args, named):
         """Returns the arguments that are traced, by position and by name, and those that are static: a tuple of
@@ -118,7 +133,7 @@ def name_of(function):
     return getattr(function, "__name__", "function")
 
 
-def _numbers(numbers):
+def _numbers(numbers, kind):
     try:
         return (operator.index(numbers),)
     except TypeError:
@@ -126,15 +141,15 @@ def _numbers(numbers):
     try:
         return tuple(map(operator.index, () if numbers is None else numbers))
     except TypeError:
-        raise TypeError("static_argnums is an integer or a tuple of integers, given %r" % (numbers,)) from None
+        raise TypeError("%s_argnums is an integer or a tuple of integers, given %r" % (kind, numbers)) from None
 
 
-def _names(names):
+def _names(names, kind):
     given = () if names is None else names
     try:
         names = (given,) if isinstance(given, str) else tuple(given)
     except TypeError:
         names = None
     if names is None or not all(isinstance(name, str) for name in names):
-        raise TypeError("static_argnames is a name or a tuple of names, given %r" % (given,))
+        raise TypeError("%s_argnames is a name or a tuple of names, given %r" % (kind, given))
     return names
