@@ -757,8 +757,9 @@ static constexpr int64_t mostWritten = 1000;
 
 static PyObject *repr(PyObject *object) {
   Array *self = cast(object);
-  const bool isThere = (isOnHost(self) || isKept(self)) && !self->pending;
-  if (isThere && countElements(self->value) <= mostWritten) {
+  const bool canRead =
+      (isOnHost(self) || isKept(self)) && !self->pending && !self->donatedTo;
+  if (canRead && countElements(self->value) <= mostWritten) {
     PyObject *text = describeElements(object);
     // Without NumPy, or where the call has failed, there is a text all the
     // same: debuggers ask for it.
@@ -770,10 +771,12 @@ static PyObject *repr(PyObject *object) {
   Ref shape(getShape(object, nullptr));
   if (!shape)
     return nullptr;
-  return PyUnicode_FromFormat(
-      "<gpu_async.Array %s %R%s>", elementType(self->value.type)->name,
-      shape.get(),
-      isOnHost(self) || isKept(self) ? "" : ", a view of memory on the device");
+  return PyUnicode_FromFormat("<gpu_async.Array %s %R%s>",
+                              elementType(self->value.type)->name, shape.get(),
+                              self->donatedTo ? ", deleted"
+                              : isOnHost(self) || isKept(self)
+                                  ? ""
+                                  : ", a view of memory on the device");
 }
 
 static PyMethodDef methods[] = {

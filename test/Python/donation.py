@@ -83,7 +83,7 @@ class Donation:
                 use(array)
         with self.assertRaisesRegex(BufferError, "has been deleted"):
             memoryview(array)
-        self.assertEqual((array.shape, array.dtype, repr(array)), ((8, 4), "f32", "<gpu_async.Array f32 (8, 4)>"))
+        self.assertEqual((array.shape, array.dtype, repr(array)), ((8, 4), "f4", "<gpu_async.Array f32 (8, 4), deleted>"))
 
     def test_a_hundred_steps_in_one_memory(self):
         a, wanted, places = self.exe.make(x), x, set()
