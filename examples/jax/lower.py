@@ -604,6 +604,21 @@ def value_of_empty(op):
     return None
 
 
+def fold_sizes(module):
+    """Sizes of arrays, which are constants of the types: JAX 0.11 asks for those of top_k."""
+    for op in list(loops.operations(module.operation)):
+        if op.name != "stablehlo.get_dimension_size":
+            continue
+        size = ir.RankedTensorType(op.operands[0].type).shape[ir.IntegerAttr(op.attributes["dimension"]).value]
+        type = op.results[0].type
+        with op.location, ir.InsertionPoint(op):
+            number = ir.IntegerAttr.get(ir.RankedTensorType(type).element_type, size)
+            made = ir.Operation.create(
+                "stablehlo.constant", results=[type], attributes={"value": ir.DenseElementsAttr.get_splat(type, number)})
+        op.results[0].replace_all_uses_with(made.result)
+        op.erase()
+
+
 def lower_empty(module):
     """Arrays without elements, of which jaxlib's passes make invalid operations, and reductions of nothing."""
     for op in list(loops.operations(module.operation)):
@@ -739,6 +754,7 @@ def lower(traced, by_value=()):
             if op.name.rpartition(".")[2] in DEVICES + TRANSFERS:
                 refuse(op)
         inline_calls(module)
+        fold_sizes(module)
         lower_empty(module)
         widen_unsigned(module)
         lower_scans(module)

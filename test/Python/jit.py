@@ -704,6 +704,22 @@ assert jnp.sum(jnp.array(r)) == 2 and ga.Array not in jax._src.core.pytype_aval_
         with self.assertRaisesRegex(ZeroDivisionError, "division"):
             ga.jit(lambda x: x / 0 if isinstance(x, int) else 1 / 0, device="cpu")(1)
 
+    def test_sizes_that_jax_asks_for(self):
+        # JAX 0.11 does so in top_k.
+        from jax._src.lib.mlir import ir
+
+        class Traced:
+            def compiler_ir(self, dialect):
+                return module
+
+        with jax.jit(lambda x: x).lower(np.ones(1, "f")).compiler_ir("stablehlo").context:
+            module = ir.Module.parse("""func.func public @main(%a: tensor<3x4xf32>) -> tensor<i32> {
+                %0 = stablehlo.get_dimension_size %a, dim = 1 : (tensor<3x4xf32>) -> tensor<i32>
+                return %0 : tensor<i32>
+            }""")
+        exe = ga.compile(from_jax.lower_jax.lower(Traced()), device="cpu")
+        self.assertEqual(int(exe.main(np.zeros((3, 4), "f"))), 4)
+
     def test_what_loops_compute(self):
         x = np.asarray([3, 1, 2, 1], "f")
         np.testing.assert_array_equal(ga.jit(jnp.argsort, device="cpu")(x), [1, 3, 2, 0])
