@@ -85,14 +85,18 @@ typedef struct gpuasync_value {
 GPUASYNC_API gpuasync_value
 gpuasync_value_make(void *data, uint32_t type, uint32_t rank,
                     const int64_t *shape) GPUASYNC_NOEXCEPT;
-/** Frees what the library allocated for a result, and clears the value. Waits
- *  for nothing: device memory is free behind the calls that were enqueued so
- *  far, which may use it. */
+/** Frees what the library allocated for a result, and clears the value. Device
+ *  memory is free behind the calls that were enqueued so far, which may use it.
+ *  Waits for nothing, unless neither executables nor other results of the
+ *  device are left: its context then closes. */
 GPUASYNC_API void
 gpuasync_value_release(gpuasync_value *value) GPUASYNC_NOEXCEPT;
 /** Waits until the elements of a result of gpuasync_callable_enqueue are
- *  computed; nothing of other values. An error of the work up to there is the
- *  result, of every wait for it. */
+ *  computed, and written by the last call that was given them as a memref or as
+ *  memory for a result. With other memory on a device, which is the caller's,
+ *  waits for all that was enqueued so far on devices of that number; on the
+ *  host for nothing. An error of the work up to there is the result, of every
+ *  wait for it. */
 GPUASYNC_API gpuasync_status *
 gpuasync_value_wait(const gpuasync_value *value) GPUASYNC_NOEXCEPT;
 /** The same, and copies the elements to host memory, `data`, in row-major
@@ -250,8 +254,10 @@ GPUASYNC_API int32_t gpuasync_executable_keeps_arrays(
  *  Tensors may be on the host, and are read before this returns, or on the
  *  device. The device's are results of such calls, released or not when their
  *  work runs; or memory of the caller's, which must stay as it is until a
- *  result of this call has been waited for. A result with `data` null stays on
- *  the device: gpuasync_value_wait, gpuasync_value_download. Errors of enqueued
+ *  result of this call, or that memory, has been waited for. A result with
+ *  `data` null stays on the device: gpuasync_value_wait,
+ *  gpuasync_value_download. `owner` of an argument is null, or what the result
+ *  has: of a context that was closed it is refused. Errors of enqueued
  *  work are those of these waits. After an error of this function nothing of
  *  the call is under way, but as gpuasync_callable_call has it. */
 GPUASYNC_API gpuasync_status *
@@ -284,6 +290,10 @@ gpuasync_callable_call_donating(const gpuasync_callable *callable,
 GPUASYNC_API gpuasync_status *
 gpuasync_executable_queue(const gpuasync_executable *executable,
                           void **out) GPUASYNC_NOEXCEPT;
+
+/** Waits for all work that gpuasync_callable_enqueue has enqueued on any device
+ *  so far. GPUASYNC_TIMEOUT: it goes on, and is not abandoned. */
+GPUASYNC_API gpuasync_status *gpuasync_queues_wait(void) GPUASYNC_NOEXCEPT;
 
 /** gpuasync_executable_lookup, gpuasync_callable_call and the release in one.
  */

@@ -33,7 +33,8 @@ using mlir::gpuasync::ScheduleFormat;
 
 namespace {
 
-/// A context that executables of one device share, while there are any.
+/// A context that executables and arrays of one device share, while there are
+/// any.
 struct SharedDevice {
   gpuasync::Context context;
   std::vector<std::string> targets;
@@ -133,12 +134,23 @@ lockOpen(const std::weak_ptr<SharedDevice> &known) {
   return device && !isClosed(*device) ? device : nullptr;
 }
 
-/// Never destroyed, as executables may live until exit.
+namespace {
+/// By all names that were asked for. Never destroyed, as executables may live
+/// until exit.
+struct OpenDevices {
+  static OpenDevices &get() {
+    static auto *devices = new OpenDevices;
+    return *devices;
+  }
+  std::mutex mutex;
+  std::map<std::string, std::weak_ptr<SharedDevice>> byName;
+};
+} // namespace
+
 static Expected<std::shared_ptr<SharedDevice>> openDevice(StringRef name) {
-  static auto *mutex = new std::mutex;
-  static auto *open = new std::map<std::string, std::weak_ptr<SharedDevice>>;
-  std::lock_guard<std::mutex> lock(*mutex);
-  std::weak_ptr<SharedDevice> &known = (*open)[name.str()];
+  OpenDevices &open = OpenDevices::get();
+  std::lock_guard<std::mutex> lock(open.mutex);
+  std::weak_ptr<SharedDevice> &known = open.byName[name.str()];
   if (std::shared_ptr<SharedDevice> device = lockOpen(known))
     return device;
   DeviceStart start(name.str(), "device ");
@@ -151,7 +163,7 @@ static Expected<std::shared_ptr<SharedDevice>> openDevice(StringRef name) {
   // One device has several names, "auto" and "cpu" say. Its programs share what
   // calls that gave up have left on it.
   std::weak_ptr<SharedDevice> &same =
-      (*open)[gpuasync_context_device(context->get())];
+      open.byName[gpuasync_context_device(context->get())];
   if (std::shared_ptr<SharedDevice> device = lockOpen(same)) {
     known = device;
     return device;
@@ -167,6 +179,31 @@ static Expected<std::shared_ptr<SharedDevice>> openDevice(StringRef name) {
       std::make_shared<DeviceQueue>(device->context.get(), device->ordinal);
   known = same = device;
   return device;
+}
+
+/// Waits for all work that the queues of devices have been given: of those of
+/// one number, or with GPUASYNC_HOST of all.
+static gpuasync::Status waitForQueues(int32_t ordinal) {
+  SmallVector<std::shared_ptr<SharedDevice>, 2> devices;
+  if (!gpuasync_process_forked()) {
+    OpenDevices &open = OpenDevices::get();
+    std::lock_guard<std::mutex> lock(open.mutex);
+    for (auto &[name, known] : open.byName)
+      if (std::shared_ptr<SharedDevice> device = known.lock())
+        if (!device->isCpu &&
+            (ordinal == GPUASYNC_HOST || device->ordinal == ordinal) &&
+            device->queue->isOpen() && !is_contained(devices, device))
+          devices.push_back(std::move(device));
+  }
+  for (const std::shared_ptr<SharedDevice> &device : devices) {
+    Ready reached(*device->queue);
+    gpuasync::Status status = device->queue->mark(reached);
+    if (status.ok())
+      status = reached.wait();
+    if (!status.ok())
+      return status;
+  }
+  return gpuasync::Status();
 }
 
 //===----------------------------------------------------------------------===//
@@ -737,8 +774,19 @@ gpuasync_status *gpuasync_value_wait(const gpuasync_value *value) noexcept {
   if (!value)
     return fail(GPUASYNC_INVALID_ARGUMENT,
                 "gpuasync_value_wait: the value is null");
-  DeviceArray *array = DeviceArray::of(*value);
-  return array ? array->wait().release() : nullptr;
+  if (DeviceArray *array = DeviceArray::of(*value))
+    return array->wait().release();
+  if (value->device == GPUASYNC_HOST)
+    return nullptr;
+  // Memory of the caller's may be that of an array. Of other memory nobody
+  // knows which call writes it.
+  if (ReadyRef ready = DeviceArray::find(value->data).ready)
+    return ready->wait().release();
+  return waitForQueues(value->device).release();
+}
+
+gpuasync_status *gpuasync_queues_wait(void) noexcept {
+  return waitForQueues(GPUASYNC_HOST).release();
 }
 
 gpuasync_status *gpuasync_value_download(const gpuasync_value *value,
@@ -876,9 +924,17 @@ private:
   int64_t *describeArray(const Parameter &parameter,
                          const gpuasync_value &value);
   void announce(const Parameter &parameter, const Range &range);
+  gpuasync_status *useArray(const char *what, size_t index,
+                            const Parameter &parameter,
+                            const gpuasync_value &value, bool isWritten);
+  gpuasync_status *awaitArrays(void *stream);
+  gpuasync_status *prepareArrays(size_t count);
   gpuasync_status *makeDeviceMemory(MutableArrayRef<gpuasync_value> arguments,
                                     ArrayRef<gpuasync_value> results);
-  gpuasync::Status endOnQueue(bool failed, std::shared_ptr<Ready> &ready);
+  gpuasync::Status placeOnDevice(ArrayRef<gpuasync_value> arguments,
+                                 ArrayRef<gpuasync_value> results);
+  gpuasync::Status endOnQueue(bool failed);
+  void freeOnQueue();
   gpuasync_status *findTaken(const gpuasync_value *results);
   gpuasync_status *makeHostMemory(MutableArrayRef<gpuasync_value> arguments,
                                   ArrayRef<gpuasync_value> results);
@@ -896,10 +952,18 @@ private:
   SmallVector<Range, 16> ranges;
   SmallVector<gpuasync_call_array, 16> arrays; ///< for the runtime
   SmallVector<void *, 4> allocated; ///< for results; the caller's in the end
-  DeviceQueue *queue = nullptr;     ///< of a call in the device's order
+  //===--- Arrays on the device
+  SmallVector<ReadyRef, 8> used;        ///< when those it is given are there
+  SmallVector<const void *, 4> written; ///< memory there that it may write
+  ReadyRef ready;                       ///< when its own work has ended
+  bool isOrdered = false;               ///< into a caller's stream
+  bool isBehindQueue = false;           ///< and that is behind the queue
+  DeviceQueue *queue = nullptr;         ///< of a call in the device's order
   /// On the device: copies of arguments, and by index what results get.
   SmallVector<void *, 8> uploads, kept;
-  bool isPlaced = false;           ///< these are there
+  SmallVector<std::unique_ptr<DeviceArray>, 4> made; ///< for these
+  bool isReadLater = false; ///< an argument, by what is enqueued
+  bool isPlaced = false;    ///< uploads and results are there
   gpuasync_value *given = nullptr; ///< arguments that are given up
   /// By index, of results that take an argument's memory: whether the argument
   /// is given up, else its elements are copied; and on the host that memory.
@@ -907,6 +971,10 @@ private:
   SmallVector<void *, 4> takenOnHost;
   bool isTaken(size_t result) const {
     return result < taken.size() && taken[result];
+  }
+  /// Where a result is on the device.
+  void *getPlaceOf(size_t result, ArrayRef<gpuasync_value> results) const {
+    return results[result].data ? results[result].data : kept[result];
   }
 };
 
@@ -1008,12 +1076,40 @@ gpuasync_status *Call::check(const char *what, size_t index,
       return refuse(what, index, parameter,
                     onDevice ? "given on the device; compile with place=off "
                                "for arrays that are there"
-                             : "given in host memory, but place=off says that "
-                               "arrays are on the device");
+                    : executable.keepsArrays
+                        ? "given in host memory, but place=device has results "
+                          "and, on a caller's stream, arguments on the device"
+                        : "given in host memory, but place=off says that "
+                          "arrays are on the device");
+    if (onDevice && !empty)
+      if (gpuasync_status *status =
+              useArray(what, index, parameter, value, isWritten))
+        return status;
   }
   range = empty ? Range{address, address}
                 : Range{address + uintptr_t(first),
                         address + uintptr_t(last) + parameter.bytes};
+  return nullptr;
+}
+
+/// Finds the array that a value on the device lies in, if it is ours.
+gpuasync_status *Call::useArray(const char *what, size_t index,
+                                const Parameter &parameter,
+                                const gpuasync_value &value, bool isWritten) {
+  DeviceArray::Found found = DeviceArray::find(value.data);
+  const bool isGone = value.owner && what == StringRef("argument") &&
+                      found.array != value.owner;
+  if (isGone || (found.array && found.queue != executable.device->queue.get()))
+    return refuse(
+        what, index, parameter,
+        "the array is not in the context of the executable, " +
+            Twine(gpuasync_context_device(executable.device->context.get())) +
+            ": it is another device's, or its context was closed; "
+            "copy it to the host before, and pass that");
+  if (found.array)
+    used.push_back(std::move(found.ready));
+  if (isWritten)
+    written.push_back(value.data);
   return nullptr;
 }
 
@@ -1093,12 +1189,66 @@ static bool upload(gpuasync_frame *frame, gpuasync_stream *stream, void *to,
   return !copy;
 }
 
-/// Uploads the tensors that are on the host, and allocates what results get.
-gpuasync_status *
-Call::makeDeviceMemory(MutableArrayRef<gpuasync_value> arguments,
-                       ArrayRef<gpuasync_value> results) {
+/// The error of a call, `status`, and of the wait for its work.
+static gpuasync::Status join(gpuasync::Status status,
+                             gpuasync::Status awaited) {
+  if (awaited.code() == GPUASYNC_TIMEOUT)
+    return gpuasync::Status(fail(
+        status.ok() ? awaited.code() : status.code(),
+        Twine(status.message()) + (status.ok() ? "" : "; ") +
+            awaited.message() +
+            "; that work still uses the memory of the call, so wait for it "
+            "before you free any "
+            "(gpuasync_context_wait_abandoned; in Python ga.wait_abandoned)"));
+  return status.ok() ? std::move(awaited) : std::move(status);
+}
+
+/// Before the work of a call that is not on the queue: waits for the arrays
+/// that it uses there, or puts the caller's stream behind the queue.
+gpuasync_status *Call::awaitArrays(void *stream) {
+  DeviceQueue &arrays = *executable.device->queue;
+  if (gpuasync_status *status = prepareArrays(0))
+    return status;
+  if (isOrdered) {
+    gpuasync::Status status = arrays.orderBefore(stream);
+    isBehindQueue = status.ok();
+    // A graph holds nothing of the queue: the host waits.
+    if (status.code() != GPUASYNC_UNSUPPORTED)
+      return status.release();
+  }
+  for (const ReadyRef &each : used)
+    if (gpuasync::Status status = each->wait(); !status.ok())
+      return status.release();
+  if (written.empty())
+    return nullptr;
+  // Earlier calls may still read what this one writes.
+  gpuasync::Status status = arrays.mark(*ready);
+  return status.ok() ? ready->wait().release() : status.release();
+}
+
+/// Allocates on the host what the end of the call needs, when nothing of it is
+/// enqueued yet.
+gpuasync_status *Call::prepareArrays(size_t count) {
+  const std::shared_ptr<SharedDevice> &device = executable.device;
+  ready = ReadyRef(new (std::nothrow) Ready(*device->queue));
+  bool isMade = ready.get();
+  for (size_t i = 0; i < count && isMade; ++i) {
+    made.emplace_back(new (std::nothrow) DeviceArray(
+        std::shared_ptr<DeviceQueue>(device, device->queue.get())));
+    isMade = made.back().get();
+  }
+  return isMade ? nullptr
+                : fail(GPUASYNC_OUT_OF_MEMORY,
+                       "@" + Twine(function.name) +
+                           ": no host memory for its arrays");
+}
+
+/// Allocates what arguments on the host and results get, and copies the
+/// arguments, in one frame: after an error there is nothing.
+gpuasync::Status Call::placeOnDevice(ArrayRef<gpuasync_value> arguments,
+                                     ArrayRef<gpuasync_value> results) {
+  uploads.clear();
   kept.assign(results.size(), nullptr);
-  bool isReadLater = false;
   gpuasync::Status status =
       queue->run([&](gpuasync_frame *frame, gpuasync_stream *stream) {
         for (auto [index, parameter] : enumerate(function.results))
@@ -1117,61 +1267,94 @@ Call::makeDeviceMemory(MutableArrayRef<gpuasync_value> arguments,
           const uint64_t bytes = range.end - range.begin;
           if (parameter.takenBy >= 0) {
             // The elements go where the result is computed of them.
-            void *to = results[parameter.takenBy].data
-                           ? results[parameter.takenBy].data
-                           : kept[parameter.takenBy];
-            if (onHost)
+            void *to = getPlaceOf(parameter.takenBy, results);
+            if (to && onHost)
               isReadLater |= upload(frame, stream, to, value.data, bytes);
-            else
+            else if (to)
               gpuasync_memcpy(frame, stream, to, value.data, bytes,
                               GPUASYNC_NO_SITE);
-            value.data = to;
-            value.device = queue->getOrdinal();
-            range = {reinterpret_cast<uintptr_t>(to),
-                     reinterpret_cast<uintptr_t>(to) + bytes};
             continue;
           }
           // Nothing has no address.
           void *copy =
               gpuasync_alloc(frame, stream, std::max<uint64_t>(bytes, 1),
                              GPUASYNC_ALLOC_DEVICE, GPUASYNC_NO_SITE);
-          isReadLater |= upload(frame, stream, copy, value.data, bytes);
+          if (copy)
+            isReadLater |= upload(frame, stream, copy, value.data, bytes);
           uploads.push_back(copy);
-          value.data = copy;
-          value.device = queue->getOrdinal();
-          range = {reinterpret_cast<uintptr_t>(copy),
-                   reinterpret_cast<uintptr_t>(copy) + bytes};
         }
       });
-  if (status.ok()) {
-    isPlaced = true;
-    return isReadLater ? queue->wait().release() : nullptr;
-  }
-  // The frame has freed it.
-  uploads.clear();
+  if (status.ok())
+    return status;
+  uploads.clear(); // the frame has freed it
   kept.clear();
-  return fail(status.code(), "@" + Twine(function.name) +
-                                 ": device memory for its arguments and "
-                                 "results: " +
-                                 status.message());
+  return status;
 }
 
-/// Frees what the call alone had on the device, behind its work, and says when
-/// the results are there.
-gpuasync::Status Call::endOnQueue(bool failed, std::shared_ptr<Ready> &ready) {
-  return queue->run([&](gpuasync_frame *frame, gpuasync_stream *stream) {
-    for (void *copy : uploads)
-      gpuasync_dealloc(frame, stream, copy, GPUASYNC_NO_SITE);
-    if (failed) {
-      for (void *memory : kept)
-        gpuasync_dealloc(frame, stream, memory, GPUASYNC_NO_SITE);
-      return;
-    }
-    gpuasync_event *event =
-        gpuasync_event_record(frame, stream, GPUASYNC_NO_SITE);
-    ready = std::make_shared<Ready>(
-        gpuasync_event_export(frame, event, GPUASYNC_NO_SITE));
-  });
+/// Uploads the tensors that are on the host, and allocates what results get.
+gpuasync_status *
+Call::makeDeviceMemory(MutableArrayRef<gpuasync_value> arguments,
+                       ArrayRef<gpuasync_value> results) {
+  if (gpuasync_status *status = prepareArrays(results.size()))
+    return status;
+  gpuasync::Status status = placeOnDevice(arguments, results);
+  // Memory that earlier calls free is there once these have ended.
+  if (status.code() == GPUASYNC_OUT_OF_MEMORY && queue->wait().ok())
+    status = placeOnDevice(arguments, results);
+  // The arguments are the caller's again when the call returns.
+  if (isReadLater) {
+    gpuasync::Status read = queue->finish(nullptr);
+    if (status.ok() || read.code() == GPUASYNC_TIMEOUT)
+      status = join(std::move(status), std::move(read));
+  }
+  if (!status.ok()) {
+    freeOnQueue();
+    return fail(status.code(), "@" + Twine(function.name) +
+                                   ": device memory for its arguments and "
+                                   "results: " +
+                                   status.message());
+  }
+  isPlaced = true;
+  const void *const *copy = uploads.begin();
+  for (auto [parameter, value, range] :
+       zip(function.arguments, arguments, ranges)) {
+    const bool onHost = value.device == GPUASYNC_HOST;
+    if (parameter.kind != GPUASYNC_KIND_TENSOR || isTaken(parameter.takenBy) ||
+        (parameter.takenBy < 0 && !onHost))
+      continue;
+    const uint64_t bytes = range.end - range.begin;
+    value.data = parameter.takenBy < 0 ? const_cast<void *>(*copy++)
+                                       : getPlaceOf(parameter.takenBy, results);
+    value.device = queue->getOrdinal();
+    range.begin = reinterpret_cast<uintptr_t>(value.data);
+    range.end = range.begin + bytes;
+  }
+  return nullptr;
+}
+
+/// Of a call that failed: frees what is left of its memory on the device.
+void Call::freeOnQueue() {
+  // What was to be taken, and is not yet, is the caller's.
+  for (auto [index, memory] : enumerate(kept))
+    if (memory && !isTaken(index))
+      uploads.push_back(memory);
+  queue->free(uploads);
+  uploads.clear();
+  kept.clear();
+}
+
+/// Says when the results are there, and what the function has written, and
+/// frees what it alone had on the device. Also after an error of the function.
+gpuasync::Status Call::endOnQueue(bool failed) {
+  std::unique_lock<std::mutex> lock(queue->renewal, std::defer_lock);
+  if (!written.empty())
+    lock.lock();
+  // A function that failed may have abandoned work that uses them.
+  gpuasync::Status status =
+      failed ? queue->mark(*ready) : queue->mark(*ready, uploads);
+  if (!written.empty() && status.ok())
+    DeviceArray::renew(written, ready);
+  return status;
 }
 
 /// Finds out which donated arguments the call takes over.
@@ -1238,7 +1421,7 @@ void Call::takeOver() {
       continue;
     gpuasync_value &value = given[number];
     if (DeviceArray *array = DeviceArray::of(value)) {
-      array->release();
+      (void)array->release();
       delete array;
     } else {
       allocated.push_back(value.owner);
@@ -1412,6 +1595,8 @@ gpuasync_status *Call::run(void *stream, const gpuasync_value *arguments,
   gpuasync::Status status;
   for (size_t i = 0; i < resultCount && status.ok(); ++i)
     status = gpuasync::Status(prepareResult(i, made[i]));
+  if (status.ok() && !queue && !used.empty())
+    status = gpuasync::Status(awaitArrays(stream));
   if (status.ok()) {
     storage.assign(divideCeil(function.layout.resultBytes, 8) + 1, 0);
     gpuasync_status *raw = nullptr;
@@ -1452,8 +1637,19 @@ gpuasync_status *Call::runOn(void *stream, const gpuasync_value *arguments,
                     " computes results in the memory of donated arguments, "
                     "which is in the order of the device's own stream: call it "
                     "without a stream");
+  isOrdered = true;
   gpuasync::Status status(
       run(stream, arguments, argumentCount, results, resultCount));
+  // Later calls that use the same arrays, and the frees of these.
+  if (isBehindQueue) {
+    DeviceQueue &arrays = *executable.device->queue;
+    std::lock_guard<std::mutex> lock(arrays.renewal);
+    gpuasync::Status ended = arrays.orderAfter(stream, *ready);
+    if (ended.ok())
+      DeviceArray::renew(written, ready);
+    else if (status.ok())
+      status = std::move(ended);
+  }
   // What has been enqueued writes the results, which only the cpu device lets
   // us allocate. Where nobody can say when that is done they stay; a number
   // that is no stream has been given nothing.
@@ -1466,54 +1662,48 @@ gpuasync_status *Call::runOn(void *stream, const gpuasync_value *arguments,
   return finish(std::move(status));
 }
 
-/// The error of a call, `status`, and of the wait for its work.
-static gpuasync::Status join(gpuasync::Status status,
-                             gpuasync::Status awaited) {
-  if (awaited.code() == GPUASYNC_TIMEOUT)
-    return gpuasync::Status(fail(
-        status.ok() ? awaited.code() : status.code(),
-        Twine(status.message()) + (status.ok() ? "" : "; ") +
-            awaited.message() +
-            "; that work still uses the memory of the call, so wait for it "
-            "before you free any "
-            "(gpuasync_context_wait_abandoned; in Python ga.wait_abandoned)"));
-  return status.ok() ? std::move(awaited) : std::move(status);
-}
-
 gpuasync_status *Call::runOnQueue(const gpuasync_value *arguments,
                                   size_t argumentCount, gpuasync_value *results,
                                   size_t resultCount, bool waits) {
   // A call that run refuses at once needs no queue.
   if (resultCount != function.results.size() || (resultCount && !results))
     return run(nullptr, arguments, argumentCount, results, resultCount);
-  const std::shared_ptr<DeviceQueue> &shared = executable.device->queue;
   void *native = nullptr;
-  gpuasync::Status status = shared->open(native);
+  gpuasync::Status status = executable.device->queue->open(native);
   if (!status.ok())
     return status.release();
-  queue = shared.get();
-  SmallVector<gpuasync_value, 4> made(results, results + resultCount);
+  queue = executable.device->queue.get();
+  SmallVector<gpuasync_value, 4> filled(results, results + resultCount);
   status = gpuasync::Status(
-      run(native, arguments, argumentCount, made.data(), resultCount));
+      run(native, arguments, argumentCount, filled.data(), resultCount));
   if (!isPlaced)
     return finish(std::move(status));
   // Memory of arguments is still the caller's if the program has not begun.
   for (size_t i = 0; i < kept.size(); ++i)
     if (isTaken(i))
       kept[i] = nullptr;
-  std::shared_ptr<Ready> ready;
-  gpuasync::Status ended = endOnQueue(!status.ok(), ready);
-  if (status.ok())
+  const bool failed = !status.ok();
+  gpuasync::Status ended = endOnQueue(failed);
+  const bool isMarked = ended.ok();
+  if (!failed)
     status = std::move(ended);
-  // After an error the arguments are the caller's again.
-  if (waits || !status.ok())
-    status = join(std::move(status), queue->wait());
-  if (!status.ok())
+  // After an error the arguments are the caller's again. A function that gave
+  // up has waited long enough.
+  if (status.code() == GPUASYNC_TIMEOUT)
+    queue->abandon();
+  else if (waits || !status.ok())
+    status = join(std::move(status),
+                  queue->finish(isMarked ? ready.get() : nullptr));
+  if (!status.ok()) {
+    freeOnQueue();
     return finish(std::move(status));
+  }
   for (size_t i = 0; i < resultCount; ++i) {
-    if (kept[i])
-      made[i].owner = new DeviceArray(shared, kept[i], ready);
-    results[i] = made[i];
+    if (kept[i]) {
+      made[i]->adopt(kept[i], countBytes(function.results[i]), ready);
+      filled[i].owner = made[i].release();
+    }
+    results[i] = filled[i];
   }
   return finish(std::move(status));
 }

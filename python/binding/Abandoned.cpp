@@ -21,8 +21,14 @@ namespace binding {
 namespace {
 
 struct Kept {
-  std::shared_ptr<Place> place;
+  std::shared_ptr<Place> place; ///< null: any
   Ref owners;
+  bool isUsed() const {
+    return place
+               ? place->hasAbandoned()
+               : !gpuasync::Status(gpuasync_context_wait_abandoned(nullptr, 0))
+                      .ok();
+  }
 };
 
 /// Never destroyed: a process that ends keeps it.
@@ -46,9 +52,8 @@ void reapAbandoned() {
   std::vector<Kept> &list = keptList();
   if (list.empty())
     return;
-  auto rest = std::partition(list.begin(), list.end(), [](const Kept &kept) {
-    return kept.place->hasAbandoned();
-  });
+  auto rest = std::partition(list.begin(), list.end(),
+                             [](const Kept &kept) { return kept.isUsed(); });
   // Code of Python's may run when they go, and call functions of ours.
   std::vector<Kept> done(std::make_move_iterator(rest),
                          std::make_move_iterator(list.end()));

@@ -17,7 +17,7 @@
 namespace binding {
 
 /// Keeps `owners` as long as work that calls have left unfinished at `place`
-/// may use them. With the GIL.
+/// may use them, or with null anywhere. With the GIL.
 void keepAbandoned(std::shared_ptr<Place> place, Ref owners);
 /// Lets go of what nothing uses any more. Waits for nothing. With the GIL.
 void reapAbandoned();

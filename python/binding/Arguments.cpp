@@ -666,7 +666,8 @@ bool Arguments::add(PyObject *object, const gpuasync_parameter &parameter,
     if (array->donatedTo)
       return refuse(donatedText(array));
     value[count] = array->value;
-    value[count].owner = nullptr;
+    if (!isKept(array))
+      value[count].owner = nullptr;
     if (array->value.device != GPUASYNC_HOST &&
         array->deviceType != place.dlpackType)
       return refuse(
@@ -682,6 +683,7 @@ bool Arguments::add(PyObject *object, const gpuasync_parameter &parameter,
       return refuse("the array is still being written on another stream; give "
                     "the call that stream, or synchronize it and take the "
                     "array by DLPack");
+    foreign |= hasOwnerOfOthers(array);
     Py_INCREF(object);
     hold[count].kept = Kept::Object;
     hold[count].object = object;

@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Array.h"
+#include "Abandoned.h"
 #include "DLPack.h"
 #include "Errors.h"
+#include "Function.h"
 #include "Operators.h"
 #include "Types.h"
 
@@ -84,8 +86,13 @@ static int clear(PyObject *object) {
 static void dealloc(PyObject *object) {
   Array *self = cast(object);
   PyObject_GC_UnTrack(self);
-  if (self->storage)
+  // The last array of a device ends its context, which may wait.
+  if (isKept(self)) {
+    WithoutGil free;
     self->storage->release();
+  } else if (self->storage) {
+    self->storage->release();
+  }
   Py_XDECREF(self->owners);
   Py_XDECREF(self->donatedTo);
   freeCollected(self);
@@ -117,9 +124,20 @@ static bool isOnHost(const Array *self) {
   return self->value.device == GPUASYNC_HOST;
 }
 
-/// Whether the elements are on the device, in memory of the array's own.
-static bool isKept(const Array *self) {
-  return !isOnHost(self) && self->storage;
+/// Calls `visit` with each owner of a view, until it returns false. False then.
+template <typename Visit>
+static bool forEachOwner(const Array *self, Visit visit) {
+  if (self->owners && !isOnHost(self))
+    for (Py_ssize_t i = 0; i < PyTuple_Size(self->owners); ++i)
+      if (!visit(PyTuple_GetItem(self->owners, i)))
+        return false;
+  return true;
+}
+
+bool hasOwnerOfOthers(const Array *self) {
+  return !forEachOwner(self, [](PyObject *owner) {
+    return isArray(owner) ? isKept(cast(owner)) : isFunction(owner);
+  });
 }
 
 std::string donatedText(const Array *self) {
@@ -157,7 +175,9 @@ bool waitForElements(Array *self) {
   if (!isThere(self))
     return false;
   if (!isKept(self))
-    return true;
+    return forEachOwner(self, [](PyObject *owner) {
+      return !isArray(owner) || waitForElements(cast(owner));
+    });
   InUse use(self->storage);
   gpuasync::Status status = [&use] {
     WithoutGil free;
@@ -545,7 +565,8 @@ static PyObject *view(PyObject *object, PyObject *dtype) {
 /// room for them, which `owner` keeps. Waits for them without the GIL; false
 /// after an error.
 static bool download(Array *self, void *data, PyObject *owner) {
-  if (!isThere(self))
+  // Another thread may have given the array up meanwhile.
+  if (!waitForElements(self) || !isThere(self))
     return false;
   InUse use(self->storage);
   gpuasync::Status status = [&] {
@@ -554,9 +575,8 @@ static bool download(Array *self, void *data, PyObject *owner) {
   }();
   if (status.ok())
     return true;
-  // Work that goes on may still write it.
-  if (status.code() == GPUASYNC_TIMEOUT)
-    Py_XINCREF(owner);
+  // A copy that goes on still writes it.
+  keepAbandoned(nullptr, Ref::of(owner));
   raise(Error::Call, status);
   return false;
 }

@@ -99,8 +99,15 @@ PyObject *weaken(PyObject *, PyObject *array);
 inline bool isReadOnly(const Array *array) {
   return array->value.flags & GPUASYNC_READ_ONLY;
 }
-/// Waits for the call that computes an array in memory of the device's that it
-/// has itself, without the GIL; for no other array. False after an error.
+/// Whether the elements are on the device, in memory of the array's own.
+inline bool isKept(const Array *array) {
+  return array->value.device != GPUASYNC_HOST && array->storage;
+}
+/// Whether an array on the device is a view of memory that others may free or
+/// write.
+bool hasOwnerOfOthers(const Array *array);
+/// Waits for the calls that compute or write an array on the device that is
+/// kept, or is a view of such arrays, without the GIL. False after an error.
 bool waitForElements(Array *array);
 /// Takes over one reference of `storage`, or with null makes a view, which
 /// `owners` keep. Null after an error.

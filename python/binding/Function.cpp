@@ -583,6 +583,8 @@ static PyType_Spec callSpec = {"gpu_async._binding.Call", sizeof(Call), 0,
 // Functions
 //===----------------------------------------------------------------------===//
 
+bool isFunction(PyObject *object) { return Py_TYPE(object) == functionType; }
+
 static Signature &signatureOf(PyObject *object) {
   return *reinterpret_cast<Function *>(object)->signature;
 }

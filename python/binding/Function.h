@@ -15,6 +15,7 @@ namespace binding {
 
 /// Makes the types and puts them into the module. False after an error.
 bool initFunction(PyObject *module);
+bool isFunction(PyObject *object);
 /// Takes over `callable`, a function of that name. Null after an error.
 PyObject *makeFunction(gpuasync_callable *callable, const char *name,
                        std::shared_ptr<Place> place);

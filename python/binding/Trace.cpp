@@ -8,6 +8,7 @@
 #include "Trace.h"
 #include "Errors.h"
 
+#include "GPUAsync-C/GPUAsync.h"
 #include "gpuasync/Trace.h"
 
 #include <new>
@@ -40,6 +41,8 @@ PyObject *startTrace(PyObject *, PyObject *file) {
 PyObject *stopTrace(PyObject *, PyObject *) {
   gpuasync::Status status = [] {
     WithoutGil free;
+    // What has not run yet would be missing.
+    gpuasync_status_free(gpuasync_queues_wait());
     return gpuasync::Status(gpuasync_trace_stop());
   }();
   return finish(status);

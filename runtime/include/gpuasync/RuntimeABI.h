@@ -233,8 +233,14 @@ typedef struct gpuasync_function {
   /// Indices of the modules that the function can reach; loaded at enter.
   const uint32_t *modules;
   uint32_t moduleCount;
-  uint32_t flags; ///< none defined yet; 0
+  uint32_t flags; ///< gpuasync_function_flags
 } gpuasync_function;
+
+/// GPUASYNC_FUNCTION_ENQUEUES: the function gives work to streams of the caller
+/// only, and neither it nor that work touches memory that the work of earlier
+/// calls may still use, except behind them on those streams. It begins without
+/// a wait for abandoned work (gpuasync_context_wait_abandoned).
+enum gpuasync_function_flags { GPUASYNC_FUNCTION_ENQUEUES = 1 };
 
 enum gpuasync_launch_flags { GPUASYNC_LAUNCH_COOPERATIVE = 1 };
 

@@ -138,6 +138,18 @@ TEST_P(Abandoned, LaterCallsBeginBehindIt_E03) {
 }
 
 // Whoever waits for it may free the call's memory.
+TEST_P(Abandoned, FunctionsThatOnlyEnqueueDoNotWait_E03) {
+  giveUp(7);
+  TimeLimit limit(0.02);
+  program->function.flags = GPUASYNC_FUNCTION_ENQUEUES;
+  {
+    FrameScope frame(*program);
+    EXPECT_FALSE(frame.failed());
+  }
+  program->function.flags = 0;
+  expectAbandoned();
+}
+
 TEST_P(Abandoned, CanBeWaitedFor_B05) {
   giveUp(1);
   {

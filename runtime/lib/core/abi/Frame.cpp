@@ -183,7 +183,8 @@ static Status enter(Frame &frame, const gpuasync_function &function) {
   frame.current = true;
   // Before the function does anything, on the host too: what calls have left
   // unfinished may be writing its memory.
-  if (__builtin_expect(!frame.context->abandoned.isEmpty(), 0))
+  if (__builtin_expect(!frame.context->abandoned.isEmpty(), 0) &&
+      !(function.flags & GPUASYNC_FUNCTION_ENQUEUES))
     RETURN_IF_ERROR(frame.context->waitForAbandoned(callDeadline()));
   if (frame.context->retiredCount.load(std::memory_order_relaxed))
     drainAtTimes(frame, function);
