@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Execution/Compile.h"
+#include "Execution/HostAccesses.h"
 #include "Execution/Link.h"
 
 #include "GPUAsync/Analysis/Sizes/SizeChecks.h"
@@ -574,6 +575,8 @@ Error Program::schedule(const CompileOptions &options) {
   if (Error error =
           runStages(options, {Form::Token, Form::Linear, Form::Stream}))
     return error;
+  if (options.arraysOnDevice && failed(refuseHostAccesses(*module)))
+    return reportedError();
   if (!options.check)
     return Error::success();
   mlir::PassManager pm(context());

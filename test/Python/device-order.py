@@ -406,6 +406,70 @@ class Order(unittest.TestCase):
         mock.lib.mock_configure(b"timing", mock.ctypes.c_uint64(0))
         self.assertIn("slow_kernel", [row.name for row in profile.rows])
 
+    def test_calls_do_not_ask_for_all_that_are_ahead(self):
+        exe.slow(x).numpy()
+        with mock.closed("slow_kernel"):
+            exe.slow(x)
+            kept = [exe.same(x) for _ in range(100)]
+            asked = mock.calls("cuStreamQuery")
+            kept += [exe.same(x) for _ in range(100)]
+            self.assertLess(mock.calls("cuStreamQuery") - asked, 100 * 10)
+        for each in kept:
+            np.testing.assert_array_equal(each.numpy(), x)
+
+
+class HostAccesses(unittest.TestCase):
+    def refused(self, text, op):
+        # Memrefs of other programs are where the program says.
+        ga.compile(text, device="cuda", place="off")
+        with self.assertRaisesRegex(ga.CompileError, "'memref.%s' op reads or writes on the host an array" % op):
+            ga.compile(text, device="cuda", place="device")
+
+    def test_memrefs_are_the_devices(self):
+        self.refused("func.func @f(%x: memref<2xf32>, %i: index) -> f32 {\n"
+                     "  %r = memref.load %x[%i] : memref<2xf32>\n  return %r : f32\n}", "load")
+        self.refused("func.func @f(%x: memref<2xf32>, %i: index, %v: f32) {\n"
+                     "  memref.store %v, %x[%i] : memref<2xf32>\n  return\n}", "store")
+        self.refused("func.func @f(%x: memref<2xf32>, %y: memref<2xf32>) {\n"
+                     "  memref.copy %x, %y : memref<2xf32> to memref<2xf32>\n  return\n}", "copy")
+
+    def test_so_are_views_of_them(self):
+        self.refused("""
+            func.func private @g(%x: memref<?xf32>, %i: index) -> f32 {
+              %r = memref.load %x[%i] : memref<?xf32>
+              return %r : f32
+            }
+            func.func @f(%x: memref<2xf32>, %i: index) -> f32 {
+              %c = memref.cast %x : memref<2xf32> to memref<?xf32>
+              %r = func.call @g(%c, %i) : (memref<?xf32>, index) -> f32
+              return %r : f32
+            }""", "load")
+        self.refused("""
+            func.func @f(%x: memref<4xf32>, %y: memref<4xf32>, %b: i1, %i: index) -> f32 {
+              %z = scf.if %b -> (memref<4xf32>) {
+                scf.yield %x : memref<4xf32>
+              } else {
+                scf.yield %y : memref<4xf32>
+              }
+              %s = memref.subview %z[1] [2] [1] : memref<4xf32> to memref<2xf32, strided<[1], offset: 1>>
+              %r = memref.load %s[%i] : memref<2xf32, strided<[1], offset: 1>>
+              return %r : f32
+            }""", "load")
+
+    def test_sizes_and_the_hosts_own_memory_are_not(self):
+        ga.compile("""
+            func.func @f(%x: memref<?xf32>, %i: index) -> f32 {
+              %zero = arith.constant 0 : index
+              %n = memref.dim %x, %zero : memref<?xf32>
+              %h = memref.alloc(%n) : memref<?xf32>
+              %t = gpu_async.wait async
+              %u = gpu_async.memcpy async [%t] %h, %x : memref<?xf32>, memref<?xf32>
+              gpu_async.wait [%u]
+              %r = memref.load %h[%i] : memref<?xf32>
+              memref.dealloc %h : memref<?xf32>
+              return %r : f32
+            }""", device="cuda", place="device")
+
 
 if __name__ == "__main__":
     faulthandler.dump_traceback_later(500, exit=True)
