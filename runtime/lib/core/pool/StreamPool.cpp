@@ -26,7 +26,7 @@ Status StreamPool::take(ThreadContext *slot, Stream *&out) {
     return Status();
   std::unique_lock<std::mutex> lock(mutex);
   if (!idle.first)
-    reapPending();
+    reapFirst(/*looks=*/4);
   if ((out = idle.pop()))
     return Status();
   auto stream = std::make_unique<Stream>();
@@ -111,36 +111,62 @@ void StreamPool::keepIdle(Stream *stream) {
   context.retiredCount.fetch_add(1, std::memory_order_relaxed);
 }
 
+/// Whether a pending stream, which is on no list or goes from its list if so,
+/// was done and is idle now.
+bool StreamPool::reapOne(Stream *stream, bool &isLost) {
+  DriverContext &driver = *context.driver;
+  bool done = false;
+  // An error of the work belongs to whoever waits for an event of the stream;
+  // on a lost device every frame fails anyway. A query that failed itself
+  // says nothing: the work may still run, so the stream stays here.
+  Status status = driver.queryStream(stream->native, done);
+  if (status.code() == GPUASYNC_DEVICE_LOST) {
+    (void)context.noteFault(std::move(status));
+    isLost = true;
+  }
+  if (isLost || !done || stream->awaited)
+    return false;
+  driver.resetStream(stream->native);
+  stream->finished = stream->enqueued;
+  context.staging.reap(*stream, /*idle=*/true);
+  if (stream->isAbandoned)
+    context.abandoned.remove();
+  stream->isAbandoned = false;
+  keepIdle(stream);
+  return true;
+}
+
+/// Of a call that wants a stream: many calls may be ahead of it, whose streams
+/// are pending, so that to ask all of them takes longer than to make one. Those
+/// that are not done go to the list's end, for others to have their turn.
+void StreamPool::reapFirst(unsigned looks) {
+  bool isLost = false;
+  Stream *last = pending.last;
+  while (looks-- && !isLost) {
+    Stream *stream = pending.pop();
+    if (!stream)
+      break;
+    if (!reapOne(stream, isLost))
+      pending.append(stream);
+    if (stream == last)
+      break;
+  }
+  if (!isLost)
+    reapCaptured();
+}
+
+void StreamPool::reapPending() {
+  bool isLost = false;
+  pending.removeIf(
+      [&](Stream *stream) { return !isLost && reapOne(stream, isLost); });
+  if (!isLost)
+    reapCaptured();
+}
+
 // Nothing that a captured stream was given has run on it, so it is idle once
 // the capture has ended.
-void StreamPool::reapPending() {
+void StreamPool::reapCaptured() {
   DriverContext &driver = *context.driver;
-  bool isLost = false;
-  pending.removeIf([&](Stream *stream) {
-    if (isLost)
-      return false;
-    bool done = false;
-    // An error of the work belongs to whoever waits for an event of the stream;
-    // on a lost device every frame fails anyway. A query that failed itself
-    // says nothing: the work may still run, so the stream stays here.
-    Status status = driver.queryStream(stream->native, done);
-    if (status.code() == GPUASYNC_DEVICE_LOST) {
-      (void)context.noteFault(std::move(status));
-      isLost = true;
-    }
-    if (isLost || !done || stream->awaited)
-      return false;
-    driver.resetStream(stream->native);
-    stream->finished = stream->enqueued;
-    context.staging.reap(*stream, /*idle=*/true);
-    if (stream->isAbandoned)
-      context.abandoned.remove();
-    stream->isAbandoned = false;
-    keepIdle(stream);
-    return true;
-  });
-  if (isLost)
-    return;
   Stack<Stream> still;
   while (Stream *stream = captured.pop()) {
     CaptureState state;

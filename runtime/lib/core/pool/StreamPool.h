@@ -207,7 +207,10 @@ public:
 
 private:
   Status takeFlag(std::unique_lock<std::mutex> &lock, Stream &stream);
+  bool reapOne(Stream *stream, bool &isLost);
+  void reapFirst(unsigned looks);
   void reapPending();
+  void reapCaptured();
   void keepIdle(Stream *stream);
 
   gpuasync_context &context;
