@@ -1477,8 +1477,12 @@ gpuasync_status *Call::prepareResult(size_t index, gpuasync_value &result) {
   } else if (destination >= 0) {
     if (executable.deviceArrays)
       return refuse("result", index, parameter,
-                    "place=off writes to memory of the device, which the "
-                    "caller gives in data");
+                    executable.keepsArrays
+                        ? "a call on a caller's stream writes to memory of the "
+                          "device that the caller gives in data (in Python: "
+                          "out); a call without a stream makes it"
+                        : "place=off writes to memory of the device, which the "
+                          "caller gives in data");
     const uint64_t bytes = countBytes(parameter);
     void *memory =
         std::aligned_alloc(64, alignTo(std::max<uint64_t>(bytes, 1), 64));

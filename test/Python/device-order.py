@@ -418,6 +418,18 @@ class Order(unittest.TestCase):
             np.testing.assert_array_equal(each.numpy(), x)
 
 
+class Texts(unittest.TestCase):
+    def test_of_arrays_that_the_host_does_not_see(self):
+        r = exe.same(x)
+        with self.assertRaises(TypeError) as caught:
+            r[0] = 1
+        self.assertNotIn("shares", str(caught.exception))
+        view = exe.id(r)
+        self.assertEqual(str(view), repr(view))
+        with self.assertRaisesRegex(ga.ArgumentError, "a call without a stream makes it"):
+            exe.same(r, stream=mock.make_stream())
+
+
 class HostAccesses(unittest.TestCase):
     def refused(self, text, op):
         # Memrefs of other programs are where the program says.
