@@ -463,10 +463,12 @@ PyObject *Invocation::run() {
   std::vector<gpuasync_value> many(count > 4 ? count : 0);
   gpuasync_value *results = count > 4 ? many.data() : few;
   for (size_t i = 0; i < count; ++i)
-    if (i < given.size() && given[i])
+    if (i < given.size() && given[i]) {
       results[i] = out->values()[i];
-    else
+      results[i].owner = nullptr; // the array's, not the call's
+    } else {
       results[i].data = nullptr;
+    }
   // Arrays of others may be freed or written as soon as the call is over.
   const bool waits =
       !signature.place->keepsArrays() || out || arguments->hasForeign();

@@ -231,6 +231,23 @@ class Order(unittest.TestCase):
             for each in others:
                 np.testing.assert_array_equal(each.numpy(), x + 100)
 
+    def test_a_stream_that_is_captured_leaves_the_waiting_to_the_host(self):
+        stream = mock.make_stream()
+        out, b = exe.same(-x), exe.same(x)
+        exe.same(b, out=out, stream=stream)
+        mock.synchronize(stream)
+        b.block_until_ready()
+        with self.busy():
+            pending = exe.same(x)
+            with mock.captured(stream):
+                self.gives_up(exe.same, pending, out=out, stream=stream)
+        pending.block_until_ready()
+        out.block_until_ready()
+        with mock.captured(stream):
+            exe.same(b, out=out, stream=stream)
+            after = exe.same(b)  # the queue is not part of the graph
+        np.testing.assert_array_equal(after.numpy(), x)
+
     def test_an_argument_that_is_read_later_is_not_given_back_after_an_error(self):
         large = ga.compile("""
             func.func @two(%x: tensor<5242880xf32>, %y: tensor<5242880xf32>) -> tensor<4xf32> {

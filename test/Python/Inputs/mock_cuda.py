@@ -82,6 +82,18 @@ def synchronize(stream):
     assert lib.cuStreamSynchronize(ctypes.c_void_p(stream)) == 0
 
 
+@contextlib.contextmanager
+def captured(stream):
+    """The stream is captured into a graph meanwhile, which nobody runs."""
+    assert lib.cuStreamBeginCapture_v2(ctypes.c_void_p(stream), 2) == 0
+    try:
+        yield
+    finally:
+        graph = ctypes.c_void_p()
+        lib.cuStreamEndCapture(ctypes.c_void_p(stream), ctypes.byref(graph))
+        lib.cuGraphDestroy(graph)
+
+
 def allocate(count, pinned=False):
     """The address of `count` bytes on the device, or of pinned ones of the host."""
     enter()
