@@ -276,10 +276,11 @@ bool Invocation::bindDonated() {
     Array *array = asArray(arguments->arrayOf(i));
     Py_INCREF(to.get());
     array->donatedTo = to.get();
-    // One reference is the array's, and one the call's.
-    if (array->storage && array->storage->hasOnly(2) &&
-        !array->storage->isUsedElsewhere())
-      arguments->values()[i].owner = array->storage->owner();
+    // With an owner the memory is given up. One reference is the array's, and
+    // one the call's.
+    const bool isGiven = array->storage && array->storage->hasOnly(2) &&
+                         !array->storage->isUsedElsewhere();
+    arguments->values()[i].owner = isGiven ? array->storage->owner() : nullptr;
   }
   return true;
 }
