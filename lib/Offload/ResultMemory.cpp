@@ -279,17 +279,18 @@ static bool isTouchedBetween(const Array &array, Operation *first,
   });
 }
 
-/// Whether `op` copies a part of the argument to a result, and may do so before
-/// `first`, which changes the argument.
-static bool mayCopyBefore(Operation *op, Operation *first,
+/// Whether `op` copies a part of the argument to another result than `result`,
+/// and may do so before `first`, which changes the argument. To `result` itself
+/// it would copy onto what it reads.
+static bool mayCopyBefore(Operation *op, Operation *first, const Array &result,
                           ArrayRef<Array> results) {
   auto copy = dyn_cast<memref::CopyOp>(op);
   if (!copy || !isThereBefore(copy.getSource(), first) ||
       !isThereBefore(copy.getTarget(), first))
     return false;
   return llvm::any_of(results, [&](const Array &other) {
-    return other.memory.has(copy.getTarget()) && other.isKnown &&
-           !isTouchedBetween(other, first, op) &&
+    return &other != &result && other.memory.has(copy.getTarget()) &&
+           other.isKnown && !isTouchedBetween(other, first, op) &&
            !(other.partner && isTouchedBetween(*other.partner, first, op));
   });
 }
@@ -325,7 +326,7 @@ static Fit findFit(const Array &argument, const Array &result,
     if (op == copy || !first || op->isBeforeInBlock(first))
       continue;
     early.first = first;
-    if (mayCopyBefore(op, first, results)) {
+    if (mayCopyBefore(op, first, result, results)) {
       if (!llvm::is_contained(early.copies, op))
         early.copies.push_back(cast<memref::CopyOp>(op));
       continue;

@@ -62,7 +62,7 @@ class Random:
             at = choose.randrange(len(tensors)) if choose.random() < 0.4 else len(tensors) - 1 - choose.randrange(2)
             t, r = tensors[at], choose.choice(rows)
             p = choose.choice([n, (n + 1) % 6, 0, 5])
-            kind = choose.randrange(12)
+            kind = choose.randrange(14)
             if kind < 4:
                 tensors.append(jax.lax.dynamic_update_slice(t, r, (p, 0)))
             elif kind == 4:
@@ -83,6 +83,11 @@ class Random:
                 rows.append(s[None])
             elif kind == 10:
                 tensors.append(jax.lax.fori_loop(0, n % 3, lambda i, c: c.at[i].set(c[i + 1] - r[0]), t))
+            elif kind == 11:  # rows, or columns, go to another place of the same array
+                tensors.append(jax.lax.dynamic_update_slice(t, *choose.choice(
+                    [(t[1:], (0, 0)), (t[:-1], (p, 0)), (t[:, 1:], (0, 0)), (t[:-1, :-1], (1, 1)), (t[2:4], (n, 0))])))
+            elif kind == 12:
+                tensors.append(jnp.roll(t, choose.choice([1, -1]), choose.randrange(2)))
             else:
                 tensors.append(t[::-1] * 0.5)
         results = [choose.choice(tensors[-4:]) for _ in range(2)]
