@@ -318,6 +318,18 @@ static Error readSignature(mlir::FunctionOpInterface function,
                            << mlir::gpuasync::kDonatedAttrName << ")";
       return reportedError();
     }
+    if (takes &&
+        (signature.arguments[takes.getInt()] != signature.results[i] ||
+         is_contained(llvm::drop_end(signature.takes), takes.getInt()))) {
+      function.emitError() << "result " << i << " of " << signature.results[i]
+                           << " cannot take the memory of argument "
+                           << takes.getInt() << " of "
+                           << signature.arguments[takes.getInt()] << " ("
+                           << mlir::gpuasync::kTakesAttrName
+                           << "): it has another type, or another result takes "
+                              "it; leave the attribute to the compiler";
+      return reportedError();
+    }
   }
   return Error::success();
 }

@@ -200,13 +200,18 @@ static Ref moveToCapsule(dlpack::VersionedTensor *tensor) {
 /// Appends what keeps an array's memory, each object once. A view does not: so
 /// a chain of calls, each with the last one's result, keeps no chain of arrays.
 static bool appendOwners(PyObject *list, PyObject *object) {
-  if (isArray(object))
-    if (PyObject *owners = reinterpret_cast<Array *>(object)->owners) {
+  if (isArray(object)) {
+    auto *array = reinterpret_cast<Array *>(object);
+    if (PyObject *owners = array->owners) {
       for (Py_ssize_t i = 0; i < PyTuple_Size(owners); ++i)
         if (!appendOwners(list, PyTuple_GetItem(owners, i)))
           return false;
       return true;
     }
+    // A view is there for as long as it likes: no call takes the memory over.
+    if (array->storage)
+      array->storage->useElsewhere();
+  }
   for (Py_ssize_t i = 0; i < PyList_Size(list); ++i)
     if (PyList_GetItem(list, i) == object)
       return true;

@@ -171,12 +171,12 @@ struct InUse {
 };
 } // namespace
 
-bool waitForElements(Array *self) {
-  if (!isThere(self))
-    return false;
+/// Waits for the memory, also of an array that was donated, whose views may be
+/// there. False after an error.
+static bool waitForMemory(Array *self) {
   if (!isKept(self))
     return forEachOwner(self, [](PyObject *owner) {
-      return !isArray(owner) || waitForElements(cast(owner));
+      return !isArray(owner) || waitForMemory(cast(owner));
     });
   InUse use(self->storage);
   gpuasync::Status status = [&use] {
@@ -186,6 +186,10 @@ bool waitForElements(Array *self) {
   if (!status.ok())
     raise(Error::Call, status);
   return status.ok();
+}
+
+bool waitForElements(Array *self) {
+  return isThere(self) && waitForMemory(self);
 }
 
 //===----------------------------------------------------------------------===//

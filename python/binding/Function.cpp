@@ -252,6 +252,11 @@ bool Invocation::bindDonated() {
   Ref to(PyUnicode_FromString(signature.donatesTo.c_str()));
   if (!to)
     return false;
+  // Code of Python's that arguments ran may have donated them.
+  for (size_t i = 0; i < arguments->size(); ++i)
+    if (PyObject *array = arguments->arrayOf(i);
+        array && !isThere(asArray(array)))
+      return false;
   std::vector<size_t> found;
   for (size_t i = 0; i < arguments->size(); ++i) {
     if (!signature.arguments[i].donated || !arguments->arrayOf(i))

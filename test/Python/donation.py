@@ -93,6 +93,36 @@ class Donation:
             places.add(address(a))
         self.assertEqual(len(places), 1)
 
+    def test_a_view_that_a_call_returned(self):
+        same = ga.compile("func.func @main(%m: memref<8x4xf32>) -> memref<8x4xf32> { return %m : memref<8x4xf32> }",
+                          device=self.device, place="device").main
+        a = self.exe.make(x)
+        v, before = same(a), address(a)
+        r = self.exe.step(a, row, 3)
+        self.check_deleted(a)
+        self.check(r, written(x, 3))
+        self.assertNotEqual(address(r), before)
+        self.assertEqual(address(v), before)
+        if self.device == "cpu":
+            self.check(v, x)
+
+    def test_an_argument_that_donates_another_one(self):
+        a = self.exe.make(x)
+
+        class Index:
+            def __init__(inner):
+                inner.result = None
+
+            def __index__(inner):
+                inner.result = self.exe.step(a, row, 1)
+                return 3
+
+        index = Index()
+        with self.assertRaisesRegex(ga.Error, "has been deleted: it was donated"):
+            self.exe.step(a, row, index)
+        self.check(index.result, written(x, 1))
+        self.check_deleted(a)
+
     def test_a_donated_array_is_deleted(self):
         a = self.exe.make(x)
         r = self.exe.step(a, row, 3)
