@@ -79,7 +79,7 @@ void Arguments::visit(mlir::OpOperand &use) {
                       "gpu.memcpy, or compile with place=copy");
     return;
   }
-  // What it returns, or hands to its blocks, may be the same memory.
+  // Results, and what its blocks are handed, may be the same memory.
   addAll(op->getResults());
   if (!isOurs)
     for (mlir::Region &region : op->getRegions())

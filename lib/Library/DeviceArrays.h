@@ -81,7 +81,7 @@ public:
   gpuasync::Status run(Body body);
   /// The same, but waits for nothing: `body` enqueues frees and events alone.
   gpuasync::Status enqueue(Body body);
-  /// The same without the stream.
+  /// As `run`, without the stream.
   gpuasync::Status enter(llvm::function_ref<void(gpuasync_frame *)> body);
   /// Frees memory behind the work so far. Never waits: what cannot be freed
   /// now, as abandoned work may use it, a later frame frees.
@@ -157,7 +157,7 @@ public:
   /// Hands its memory over: it is no longer freed here. Null: it has none.
   void *release();
 
-  /// What is known of the array that an address lies in. It stays the caller's
+  /// The array that an address lies in, and its state. It stays the caller's
   /// to keep the array.
   struct Found {
     const DeviceArray *array = nullptr; ///< null: there is none

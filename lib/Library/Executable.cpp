@@ -962,8 +962,8 @@ private:
   /// On the device: copies of arguments, and by index what results get.
   SmallVector<void *, 8> uploads, kept;
   SmallVector<std::unique_ptr<DeviceArray>, 4> made; ///< for these
-  bool isReadLater = false; ///< an argument, by what is enqueued
-  bool isPlaced = false;    ///< uploads and results are there
+  bool isReadLater = false;        ///< an argument, by what is enqueued
+  bool isPlaced = false;           ///< uploads and results are there
   gpuasync_value *given = nullptr; ///< arguments that are given up
   /// By index, of results that take an argument's memory: whether the argument
   /// is given up, else its elements are copied; and on the host that memory.
@@ -1332,9 +1332,9 @@ Call::makeDeviceMemory(MutableArrayRef<gpuasync_value> arguments,
   return nullptr;
 }
 
-/// Of a call that failed: frees what is left of its memory on the device.
+/// Frees what a call that failed has left of its memory on the device.
 void Call::freeOnQueue() {
-  // What was to be taken, and is not yet, is the caller's.
+  // Memory that was to be taken, and is not yet, is the caller's.
   for (auto [index, memory] : enumerate(kept))
     if (memory && !isTaken(index))
       uploads.push_back(memory);

@@ -24,8 +24,8 @@ public:
   /// are.
   static std::optional<Choice> match(linalg::LinalgOp op);
 
-  /// What is chosen, for each output, of what a part comes to and what a later
-  /// part comes to.
+  /// Chooses, for each output, of what a part comes to and what a later part
+  /// comes to.
   SmallVector<Value> combine(OpBuilder &builder, ValueRange before,
                              ValueRange later) const;
 
@@ -34,7 +34,7 @@ private:
   bool isInParts();
 
   linalg::LinalgOp op;
-  /// What the body computes of an element for each output.
+  /// Values of the body: what it computes of an element for each output.
   SmallVector<Value, 2> elements;
 };
 

@@ -52,7 +52,7 @@ public:
   /// Whether floats are added up.
   bool addsFloats() const;
 
-  /// What a part begins with, where the outputs hold `outputs`.
+  /// Returns what a part begins with, where the outputs hold `outputs`.
   SmallVector<Value> begin(OpBuilder &builder, ValueRange outputs) const;
   SmallVector<Value> combine(OpBuilder &builder, ValueRange before,
                              ValueRange later) const;

@@ -6,8 +6,8 @@
 // piece of both operands goes through workgroup memory at a time, and the next
 // one is loaded while the threads compute with it: into registers, or, where
 // the device copies to workgroup memory by itself, into further stages of it.
-// Of a small tile several threads, side by side, share the steps of the
-// reduction: with more sums each has less to load for one.
+// Several threads share the steps of a small tile's reduction: with more sums
+// each has less to load for one.
 //===----------------------------------------------------------------------===//
 
 #include "ContractionWriter.h"

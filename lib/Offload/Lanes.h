@@ -21,8 +21,8 @@ bool isAlongReduction(linalg::LinalgOp op);
 
 class Lanes {
 public:
-  /// Of the op's results, for each of the elements that they have. Threads have
-  /// the lanes of such an element side by side (`isAlong`), or the elements.
+  /// Lanes of each element that the op's results have. Threads have the lanes
+  /// of an element side by side (`isAlong`), or the elements.
   Lanes(OpBuilder &builder, linalg::LinalgOp op, const Combination &combination,
         int64_t results, int64_t lanes, bool isAlong);
 

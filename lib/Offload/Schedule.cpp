@@ -644,8 +644,8 @@ SmallVector<int64_t> Schedule::chooseParts(linalg::LinalgOp op,
   return tile;
 }
 
-/// Of 32 bit numbers: the parts whose tiles are done first. `kernel` is the
-/// time of one more kernel, `part` that of a part's sums.
+/// Chooses the parts of a product of 32 bit numbers whose tiles are done first.
+/// `kernel` is the time of one more kernel, `part` that of a part's sums.
 int64_t Schedule::chooseWordParts(const Contraction &matrix,
                                   ArrayRef<int64_t> sizes, unsigned steps,
                                   double kernel, double part) const {
@@ -690,7 +690,7 @@ int64_t Schedule::chooseProductParts(linalg::LinalgOp product,
   for (auto [loop, size] : llvm::enumerate(sizes))
     if (loop != steps)
       sums *= size;
-  // Of one more kernel, and of a part's sums, which are written and read.
+  // Times of one more kernel, and of a part's sums, which are written and read.
   constexpr double kernel = 2200;
   const double part = sums * 8 / 3000;
   // Blocks there are, and that keep the device busy; nanoseconds of a step, as

@@ -212,7 +212,7 @@ static LogicalResult splitChoice(linalg::LinalgOp op, ArrayRef<int64_t> tile,
     tensor::ParallelInsertSliceOp::create(rewriter, loc, result, memory,
                                           offsets, sizes, strides);
   }
-  // What they come to: the parts are the one reduction loop, and the first.
+  // The parts are the one reduction loop of what they come to, and the first.
   rewriter.setInsertionPoint(op);
   const Combination combination = *Combination::match(op);
   const unsigned rank = types.front().getRank();
@@ -242,7 +242,8 @@ static bool canBeSplitChoice(linalg::LinalgOp op) {
         !op.getMatchingIndexingMap(&operand).isProjectedPermutation(
             /*allowZeroInResults=*/op.isDpsInput(&operand)))
       return false;
-  // What is chosen together has the same places, in the order of the loops.
+  // Outputs that are chosen together have the same places, in the order of the
+  // loops.
   SmallVector<unsigned> loops;
   op.getParallelDims(loops);
   for (OpOperand &output : op.getDpsInitsMutable()) {

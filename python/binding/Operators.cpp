@@ -53,8 +53,9 @@ static bool hasOwnOperators(PyObject *object) {
   return function.get() == Py_None;
 }
 
-/// The same for an operator with another operand. Where that is JAX's, a number
-/// whose type others decide about is one of Python's, which JAX takes so.
+/// As above, for an operator with another operand. Where that is JAX's, a
+/// number whose type others decide about is one of Python's, which JAX takes
+/// so.
 static Ref operandBeside(PyObject *object, PyObject *other) {
   const bool isWeak = isArray(object) && valueOf(object).rank == 0 &&
                       reinterpret_cast<Array *>(object)->weakType;

@@ -41,7 +41,7 @@ PyObject *startTrace(PyObject *, PyObject *file) {
 PyObject *stopTrace(PyObject *, PyObject *) {
   gpuasync::Status status = [] {
     WithoutGil free;
-    // What has not run yet would be missing.
+    // Work that has not run yet would be missing.
     gpuasync_status_free(gpuasync_queues_wait());
     return gpuasync::Status(gpuasync_trace_stop());
   }();

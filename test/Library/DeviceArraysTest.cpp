@@ -128,7 +128,7 @@ TEST_F(DeviceArrays, MemoryOfTheCallersIsWaitedFor) {
   EXPECT_OK(gpuasync_callable_enqueue(same, &argument, 1, &given, 1));
   expectTimeout(gpuasync_value_wait(&given));
   expectTimeout(gpuasync_value_wait(&r));
-  // Of memory that nobody knows, too.
+  // Memory that nobody knows, too.
   gpuasync_value unknown = given;
   unknown.data = reinterpret_cast<void *>(4096);
   expectTimeout(gpuasync_value_wait(&unknown));
@@ -182,7 +182,7 @@ TEST_F(DeviceArrays, ResultsKeepTheirDevice) {
 TEST_F(DeviceArrays, ArraysOfAClosedContextAreRefused) {
   gpuasync_value r = enqueue(same, host(x)), q = {};
   EXPECT_OK(gpuasync_value_wait(&r));
-  // That of a context with arrays says so, and closes it.
+  // One of a context with arrays says so, and closes it.
   Status closed(
       gpuasync_context_close(gpuasync_executable_context(executable)));
   EXPECT_TRUE(strstr(closed.message(), "never released")) << closed.message();

@@ -241,7 +241,7 @@ class _Traced(Exception):
 _OF_JAX = "; it is of jax.jit's, whose program is another: jax.jit(f.__wrapped__).%s(...)"
 _OF_FUNCTION = ("; it is of the functions of an Executable (gpu_async.compile). A function of gpu_async.jit has the call, and "
                 "schedule(*arguments)")
-# What those who come from jax.jit, or from gpu_async.compile, look for.
+# Attributes that those who come from jax.jit, or gpu_async.compile, look for.
 _ADVICE = {
     **{name: _OF_JAX % name for name in ("eval_shape", "trace")},
     "lower": _OF_JAX % "lower" + " has StableHLO; f.schedule(*arguments) shows what is compiled here",

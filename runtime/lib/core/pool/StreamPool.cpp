@@ -136,7 +136,7 @@ bool StreamPool::reapOne(Stream *stream, bool &isLost) {
   return true;
 }
 
-/// Of a call that wants a stream: many calls may be ahead of it, whose streams
+/// For a call that wants a stream: many calls may be ahead of it, whose streams
 /// are pending, so that to ask all of them takes longer than to make one. Those
 /// that are not done go to the list's end, for others to have their turn.
 void StreamPool::reapFirst(unsigned looks) {
