@@ -467,7 +467,9 @@ SmallVector<Value> ThreadWriter::loadOwn(const Side &side, Value stage,
       place.insert(place.begin(), stage);
     return place;
   };
-  if (side.own % four == 0 && VectorType::isValidElementType(type)) {
+  // Booleans and the like are bytes in memory, and bits in a vector.
+  if (side.own % four == 0 && type.isIntOrFloat() &&
+      type.getIntOrFloatBitWidth() % 8 == 0) {
     auto vector = VectorType::get({four}, type);
     const llvm::Align alignment(
         std::min<int64_t>(four * *getElementBytes(type), 16));

@@ -772,7 +772,7 @@ TEST(Library, DonatedArgumentsOfOtherCallsStay) {
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(out, (std::vector<float>{0, 1, -1, -2, 4, 5}));
   EXPECT_EQ(cache.elements, (std::vector<float>{0, 1, 2, 3, 4, 5}));
-  // The same array twice.
+  // One array twice.
   std::vector<gpuasync_value> same = {cache.given(), cache.given()};
   gpuasync_value both[2] = {};
   status = Status(gpuasync_callable_call(cache.two, same.data(), 2, both, 2));

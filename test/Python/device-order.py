@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What is pending on a GPU, and everything that may come between: other programs, other
+# Work that is pending on a GPU, and everything that may come between: other programs, other
 # streams, arrays of others, calls that give up, vendor calls that fail.
 # Gates of the fake driver hold kernels back; whatever should wait then comes to its time
 # limit. Kernels do nothing there, so the programs copy.

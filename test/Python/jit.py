@@ -683,7 +683,7 @@ assert jnp.sum(jnp.array(r)) == 2 and ga.Array not in jax._src.core.pytype_aval_
         self.assertEqual(out.getvalue().strip(), code.rpartition("# ")[2].strip())
 
     def test_indices(self):
-        # What the page says of them.
+        # As the page says of them.
         x, one = jnp.arange(12.0), ga.jit(lambda: jnp.int32(3), device="cpu")()
         mask = ga.jit(lambda x: x > 8, device="cpu")(x)
         self.assertEqual(([0, 1, 2, 5][one], np.arange(12)[one], list(range(one)), x[int(one)]), (5, 3, [0, 1, 2], 3))
@@ -698,7 +698,7 @@ assert jnp.sum(jnp.array(r)) == 2 and ga.Array not in jax._src.core.pytype_aval_
         with self.assertRaisesRegex(ga.CompileError, r"callback at jit.py:[0-9]+ has no lowering: .*take jax.debug.print"):
             ga.jit(lambda x: (jax.debug.print("{}", x), x)[1], device="cpu")(np.ones(4, "f"))
         self.assertTrue(issubclass(ga.CompileError, ValueError))
-        # What the function itself raises stays as it is.
+        # Exceptions of the function itself stay as they are.
         with self.assertRaises(TypeError):
             ga.jit(lambda x: x + jnp.ones(3), device="cpu")(np.ones(4, "f"))
         with self.assertRaisesRegex(ZeroDivisionError, "division"):
