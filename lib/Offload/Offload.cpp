@@ -60,6 +60,7 @@ struct Offload : public gpuasync::impl::GPUAsyncOffloadBase<Offload> {
     steps.addPass(createLowerAffinePass());
     steps.addPass(createGPUAsyncReduceParallelLoops());
     steps.addPass(createGPUAsyncHostScalars());
+    steps.addPass(createGPUAsyncDeviceIndices());
     steps.addPass(createGPUAsyncFuseElementwise());
     steps.addPass(createGPUAsyncSplitReductions());
     steps.addPass(createGPUAsyncFormGroups());
@@ -313,6 +314,10 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
     pm.addPass(createGPUAsyncReduceParallelLoops());
     pm.addPass(createGPUAsyncHostScalars());
     pm.addPass(createGPUAsyncCanonicalize());
+    GPUAsyncDeviceIndicesOptions indices;
+    indices.device = device;
+    indices.place = place;
+    pm.addPass(createGPUAsyncDeviceIndices(indices));
     GPUAsyncFuseElementwiseOptions fuse;
     fuse.device = device;
     pm.addPass(createGPUAsyncFuseElementwise(fuse));

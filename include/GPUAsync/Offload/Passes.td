@@ -17,8 +17,8 @@ def GPUAsyncOffload : Pass<"gpu-async-offload", "::mlir::ModuleOp"> {
     `scf.forall`, `scf.parallel` or `affine.parallel` become functions on memrefs
     that launch kernels; all others stay as they are. In this order: calls are
     inlined, `gpu-async-lower-tensor-ops`, `gpu-async-reduce-parallel-loops`,
-    `gpu-async-host-scalars`, `gpu-async-fuse-elementwise`,
-    `gpu-async-split-reductions`, `gpu-async-form-groups`,
+    `gpu-async-host-scalars`, `gpu-async-device-indices`,
+    `gpu-async-fuse-elementwise`, `gpu-async-split-reductions`, `gpu-async-form-groups`,
     `gpu-async-return-by-destination`, upstream's bufferization and deallocation,
     with `blas=auto` `gpu-async-call-products`, `gpu-async-launch-tiles`, with
     `device=cpu` and without `check` `gpu-async-launch-loops`,
@@ -149,6 +149,31 @@ def GPUAsyncHostScalars
   let dependentDialects = ["::mlir::tensor::TensorDialect",
                            "::mlir::scf::SCFDialect",
                            "::mlir::arith::ArithDialect"];
+}
+
+def GPUAsyncDeviceIndices
+    : Pass<"gpu-async-device-indices", "::mlir::func::FuncOp"> {
+  let summary = "Have kernels read the places of slices that the device knows";
+  let description = [{
+    A `tensor.extract_slice` whose offsets are computed of elements of tensors
+    that are on the device becomes a `linalg.generic` that reads these elements
+    and copies the slice, and a `tensor.insert_slice` an `scf.forall` that does.
+    So the host does not wait to know where a slice begins. Sizes and strides
+    that the device knows stay the host's to read. With `device=cpu` nothing
+    changes.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let options = [
+    Option<"device", "device", "::mlir::gpuasync::OffloadDevice",
+           "::mlir::gpuasync::OffloadDevice::CPU",
+           "For which device slices are">,
+    Option<"place", "place", "::mlir::gpuasync::PlaceMode",
+           "::mlir::gpuasync::PlaceMode::Copy",
+           "Where arguments and results of functions are">,
+  ];
 }
 
 def GPUAsyncSplitReductions

@@ -1462,6 +1462,16 @@ class Generator:
             self.take(Op(["%s = arith.constant %d : index" % (x, value - part), "%s = arith.constant %d : index" % (y, part),
                           "%s = arith.addi %s, %s : index" % (out.name, x, y)], [out], lambda env: env.__setitem__(out.name, D(np.array(value))), []))
             return out
+        if self.rng.random() < 0.2:  # An element of what a kernel computes.
+            v, e, n, k, j, s, at, x, out = [self.name("d") for _ in range(8)] + [Val(self.name("n"), INDEX, (), form="number")]
+            place = self.rng.randint(0, 2)
+            self.take(Op(["%s = tensor.empty() : tensor<3xi64>" % e, "%s = arith.constant %d : i64" % (n, value - place),
+                          "%s = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>], iterator_types = [\"parallel\"]} outs(%s : tensor<3xi64>) {" % (v, e),
+                          "^bb0(%unused: i64):", "  %s = linalg.index 0 : index" % k, "  %s = arith.index_cast %s : index to i64" % (j, k),
+                          "  %s = arith.addi %s, %s : i64" % (s, n, j), "  linalg.yield %s : i64" % s, "} -> tensor<3xi64>",
+                          "%s = arith.constant %d : index" % (at, place), "%s = tensor.extract %s[%s] : tensor<3xi64>" % (x, v, at),
+                          "%s = arith.index_cast %s : i64 to index" % (out.name, x)], [out], lambda env: env.__setitem__(out.name, D(np.array(value))), []))
+            return out
         found = [v for v in self.visible(numbers=True) if v.t is INDEX and int(self.env[v.name].v) == value and v in [a for a, _ in self.program.args]]
         if found:
             return found[0]
