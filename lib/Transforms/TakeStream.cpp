@@ -2,8 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Gives public functions a stream to order their work into: their streams begin
-// behind it, and it goes on behind them, in place of the host's last wait.
+// Gives public functions a stream to order their work into: their first stream
+// is that one, the others begin behind it, and it goes on behind them, in place
+// of the host's last wait.
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/IR/GPUAsyncOps.h"
@@ -140,6 +141,65 @@ static Operation *findLastWait(func::FuncOp function) {
                                                                       : nullptr;
 }
 
+/// Whether something is copied from or to memory that may be the host's.
+static bool copiesHostMemory(func::FuncOp function) {
+  return function
+      ->walk([&](MemcpyOp copy) {
+        return isDeviceMemory(copy.getDestination(), function) &&
+                       isDeviceMemory(copy.getSource(), function)
+                   ? WalkResult::advance()
+                   : WalkResult::interrupt();
+      })
+      .wasInterrupted();
+}
+
+/// The stream whose work may be put on the caller's itself, the first that has
+/// any; null: none. Of two calls in turn the second then needs no other streams
+/// and graphs than the first. With copies of host memory the runtime has to
+/// know when these are done, which it does of its own streams only.
+static StreamCreateOp findFirstStream(func::FuncOp function) {
+  if (copiesHostMemory(function))
+    return {};
+  auto mayReplace = [&](StreamCreateOp create) {
+    return create && create->getParentOp() == function &&
+           llvm::all_of(create->getUsers(), [&](Operation *user) {
+             return !isa<StreamDestroyOp>(user) ||
+                    user->getParentOp() == function;
+           });
+  };
+  for (Operation &op : function.front())
+    if (isa<LaunchOp, CallOp, MemcpyOp, MemsetOp>(op))
+      for (Value operand : op.getOperands())
+        if (auto create = operand.getDefiningOp<StreamCreateOp>();
+            mayReplace(create))
+          return create;
+  return {};
+}
+
+static bool usesStream(Operation *op) {
+  return op
+      ->walk([](Operation *inner) {
+        return llvm::any_of(inner->getOperandTypes(), llvm::IsaPred<StreamType>)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Memory that the function allocates before any work is allocated on `stream`,
+/// so that all other streams begin behind that, and a region with them. Returns
+/// the first op that works on a stream, or the block's end.
+static Operation *allocateFirst(Value stream) {
+  Operation *op = stream.getDefiningOp()->getNextNode();
+  for (; !op->hasTrait<OpTrait::IsTerminator>(); op = op->getNextNode()) {
+    if (auto alloc = dyn_cast<AllocOp>(op))
+      alloc.getStreamMutable().assign(stream);
+    else if (usesStream(op))
+      break;
+  }
+  return op;
+}
+
 void TakeStream::orderInto(func::FuncOp function, Value pointer) {
   SmallVector<StreamCreateOp> streams;
   function->walk([&](StreamCreateOp op) { streams.push_back(op); });
@@ -155,26 +215,53 @@ void TakeStream::orderInto(func::FuncOp function, Value pointer) {
     return EventRecordOp::create(builder, loc, builder.getType<EventType>(),
                                  recorded);
   };
-  Value begin = recordOn(stream);
+  if (StreamCreateOp first =
+          waits ? StreamCreateOp() : findFirstStream(function)) {
+    for (Operation *user : llvm::make_early_inc_range(first->getUsers()))
+      if (isa<StreamDestroyOp>(user))
+        user->erase();
+    first.getStream().replaceAllUsesWith(stream);
+    streams.erase(llvm::find(streams, first));
+    first->erase();
+    builder.setInsertionPointAfterValue(stream);
+  }
   if (waits) {
     // All that the stream has been given is done before the host begins, and
     // all of the function when it returns.
+    Value begin = recordOn(stream);
     EventSynchronizeOp::create(builder, loc, begin);
     EventDestroyOp::create(builder, loc, begin);
     StreamDestroyOp::create(builder, loc, stream, /*idle=*/false);
     return;
   }
-  for (StreamCreateOp create : streams) {
-    builder.setInsertionPointAfter(create);
-    StreamWaitOp::create(builder, loc, create.getStream(), begin);
+  if (!streams.empty()) {
+    Operation *first = allocateFirst(stream);
+    builder.setInsertionPoint(first);
+    Value begin = recordOn(stream);
+    Operation *last = begin.getDefiningOp();
+    for (StreamCreateOp create : streams) {
+      if (create->getBlock() == first->getBlock() &&
+          create->isBeforeInBlock(first))
+        create->moveBefore(first);
+      builder.setInsertionPointAfter(create);
+      last = StreamWaitOp::create(builder, loc, create.getStream(), begin);
+    }
+    // Where all that waits for it is past, so that one region may have both.
+    builder.setInsertionPointAfter(
+        function.front().findAncestorOpInBlock(*last));
+    EventDestroyOp::create(builder, loc, begin);
   }
   Operation *end = function.front().getTerminator();
   builder.setInsertionPoint(end);
   if (Operation *wait = findLastWait(function)) {
     builder.setInsertionPoint(wait);
     for (Value awaited : wait->getOperands()) {
+      if (awaited == stream)
+        continue;
       if (isa<EventType>(awaited.getType())) {
-        StreamWaitOp::create(builder, loc, stream, awaited);
+        auto record = awaited.getDefiningOp<EventRecordOp>();
+        if (!record || record.getStream() != stream)
+          StreamWaitOp::create(builder, loc, stream, awaited);
         continue;
       }
       Value done = recordOn(awaited);
@@ -191,6 +278,5 @@ void TakeStream::orderInto(func::FuncOp function, Value pointer) {
     wait->erase();
     builder.setInsertionPoint(end);
   }
-  EventDestroyOp::create(builder, loc, begin);
   StreamDestroyOp::create(builder, loc, stream, /*idle=*/false);
 }

@@ -1,27 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: gpu-opt %s -split-input-file -gpu-async-take-stream -gpu-async-verify-form=form=stream -gpu-async-verify-schedule -verify-diagnostics | FileCheck %s
 
-// The function's streams start behind the caller's, which goes on behind them.
+// The first stream is the caller's, the other starts behind that, which goes on behind it.
 // CHECK-LABEL: func.func @twoStreams(
 // CHECK-SAME:    %[[P:[^:]*]]: !llvm.ptr {gpu_async.stream}) {
 // CHECK-NEXT:    %[[C:.*]] = gpu_async.stream.external %[[P]] : !llvm.ptr
-// CHECK-NEXT:    %[[B:.*]] = gpu_async.event.record on %[[C]]
-// CHECK:         %[[S0:.*]] = gpu_async.stream.create
-// CHECK-NEXT:    gpu_async.stream.wait %[[S0]], %[[B]]
-// CHECK:         gpu_async.memset on %[[S0]]
+// CHECK-NOT:     gpu_async
+// CHECK:         %[[B:.*]] = gpu_async.event.record on %[[C]]
+// CHECK-NEXT:    gpu_async.memset on %[[C]]
 // CHECK-NEXT:    %[[S1:.*]] = gpu_async.stream.create
 // CHECK-NEXT:    gpu_async.stream.wait %[[S1]], %[[B]]
+// CHECK-NEXT:    gpu_async.event.destroy %[[B]]
 // CHECK-NEXT:    gpu_async.memset on %[[S1]]
-// CHECK-NOT:     gpu_async.stream.synchronize
-// CHECK:         %[[E0:.*]] = gpu_async.event.record on %[[S0]]
-// CHECK-NEXT:    gpu_async.stream.wait %[[C]], %[[E0]]
-// CHECK-NEXT:    gpu_async.event.destroy %[[E0]]
 // CHECK-NEXT:    %[[E1:.*]] = gpu_async.event.record on %[[S1]]
 // CHECK-NEXT:    gpu_async.stream.wait %[[C]], %[[E1]]
 // CHECK-NEXT:    gpu_async.event.destroy %[[E1]]
 // CHECK-NEXT:    gpu_async.stream.destroy %[[S1]]{{$}}
-// CHECK-NEXT:    gpu_async.stream.destroy %[[S0]]{{$}}
-// CHECK-NEXT:    gpu_async.event.destroy %[[B]]
 // CHECK-NEXT:    gpu_async.stream.destroy %[[C]]{{$}}
 // CHECK-NEXT:    return
 func.func @twoStreams(%x: memref<8xf32>, %y: memref<8xf32>) {
@@ -38,15 +32,15 @@ func.func @twoStreams(%x: memref<8xf32>, %y: memref<8xf32>) {
 
 // -----
 
-// A wait for an event; what is freed goes on behind it.
+// A wait for an event of the caller's stream is none.
 // CHECK-LABEL: func.func @event(
 // CHECK:         %[[C:.*]] = gpu_async.stream.external
-// CHECK:         gpu_async.memset
-// CHECK-NEXT:    %[[E:.*]] = gpu_async.event.record on %[[S:.*]]
-// CHECK-NEXT:    gpu_async.stream.wait %[[C]], %[[E]]
+// CHECK:         gpu_async.memset on %[[C]]
+// CHECK-NEXT:    %[[E:.*]] = gpu_async.event.record on %[[C]]
 // CHECK-NEXT:    gpu_async.event.destroy %[[E]]
-// CHECK-NEXT:    gpu_async.stream.destroy %[[S]]{{$}}
-// CHECK-NOT:     synchronize
+// CHECK-NEXT:    gpu_async.stream.destroy %[[C]]{{$}}
+// CHECK-NOT:     {{synchronize|stream.wait}}
+// CHECK:         return
 func.func @event(%x: memref<8xf32>) {
   %v = arith.constant 1.0 : f32
   %s = gpu_async.stream.create
@@ -55,6 +49,42 @@ func.func @event(%x: memref<8xf32>) {
   gpu_async.event.synchronize %e
   gpu_async.event.destroy %e
   gpu_async.stream.destroy %s
+  return
+}
+
+// -----
+
+// An event of another stream is waited for, and that may be made in a branch.
+// CHECK-LABEL: func.func @otherEvent(
+// CHECK:         %[[C:.*]] = gpu_async.stream.external
+// CHECK:         %[[B:.*]] = gpu_async.event.record on %[[C]]
+// CHECK-NEXT:    gpu_async.memset on %[[C]]
+// CHECK-NEXT:    scf.if
+// CHECK-NEXT:      %[[S:.*]] = gpu_async.stream.create
+// CHECK-NEXT:      gpu_async.stream.wait %[[S]], %[[B]]
+// CHECK:         }
+// CHECK-NEXT:    %[[S2:.*]] = gpu_async.stream.create
+// CHECK-NEXT:    gpu_async.stream.wait %[[S2]], %[[B]]
+// CHECK-NEXT:    gpu_async.event.destroy %[[B]]
+// CHECK:         %[[E:.*]] = gpu_async.event.record on %[[S2]]
+// CHECK-NEXT:    gpu_async.stream.wait %[[C]], %[[E]]
+func.func @otherEvent(%x: memref<8xf32>, %y: memref<8xf32>, %is: i1) {
+  %v = arith.constant 1.0 : f32
+  %s = gpu_async.stream.create
+  gpu_async.memset on %s id(0) %x, %v : memref<8xf32>, f32
+  scf.if %is {
+    %t = gpu_async.stream.create
+    gpu_async.memset on %t id(1) %y, %v : memref<8xf32>, f32
+    gpu_async.stream.synchronize %t
+    gpu_async.stream.destroy %t idle
+  }
+  %s2 = gpu_async.stream.create
+  gpu_async.memset on %s2 id(2) %y, %v : memref<8xf32>, f32
+  %e = gpu_async.event.record on %s2
+  gpu_async.event.synchronize %e
+  gpu_async.event.destroy %e
+  gpu_async.stream.destroy %s2
+  gpu_async.stream.destroy %s idle
   return
 }
 
@@ -174,7 +204,8 @@ func.func @used() {
 // -----
 
 // Arguments that are the device's memory may be copied, and memory is freed
-// behind what the caller's stream waits for.
+// behind what the caller's stream waits for. A copy of the host's is on a stream of which the
+// runtime knows when it is done.
 // CHECK-LABEL: func.func @onDevice(
 // CHECK:         %[[C:.*]] = gpu_async.stream.external
 // CHECK:         %[[S:.*]] = gpu_async.stream.create
@@ -210,6 +241,35 @@ func.func @changes(%y: memref<8xf32>) attributes {gpu_async.arrays_on_device} {
   %from = memref.get_global @changing : memref<8xf32>
   gpu_async.memcpy on %s0 id(0) %y, %from : memref<8xf32>, memref<8xf32>
   gpu_async.stream.synchronize %s0
+  gpu_async.stream.destroy %s0 idle
+  return
+}
+
+// -----
+
+// Memory is allocated first, on the caller's stream: all else begins behind that.
+// CHECK-LABEL: func.func @allocates(
+// CHECK:         %[[C:.*]] = gpu_async.stream.external
+// CHECK:         %[[M:.*]] = gpu_async.alloc on %[[C]]
+// CHECK:         %[[B:.*]] = gpu_async.event.record on %[[C]]
+// CHECK-NEXT:    %[[S0:.*]] = gpu_async.stream.create
+// CHECK-NEXT:    gpu_async.stream.wait %[[S0]], %[[B]]
+// CHECK-NEXT:    gpu_async.event.destroy %[[B]]
+// CHECK:         gpu_async.memset on %[[C]] id(1 after [0]) %[[M]]
+// CHECK-NEXT:    gpu_async.memset on %[[S0]]
+func.func @allocates(%x: memref<8xf32>) {
+  %v = arith.constant 1.0 : f32
+  %s0 = gpu_async.stream.create
+  %m = gpu_async.alloc on %s0 id(0) () : memref<8xf32>
+  %e = gpu_async.event.record on %s0
+  %s1 = gpu_async.stream.create
+  gpu_async.stream.wait %s1, %e
+  gpu_async.event.destroy %e
+  gpu_async.memset on %s1 id(1 after [0]) %m, %v : memref<8xf32>, f32
+  gpu_async.memset on %s0 id(2) %x, %v : memref<8xf32>, f32
+  gpu_async.stream.synchronize %s0, %s1
+  gpu_async.dealloc on %s1 id(3 after [1]) %m : memref<8xf32>
+  gpu_async.stream.destroy %s1 idle
   gpu_async.stream.destroy %s0 idle
   return
 }

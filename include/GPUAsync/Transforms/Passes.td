@@ -483,22 +483,27 @@ def GPUAsyncTakeStream
       Copies of constants do not. With `gpu_async.arrays_on_device` on the function,
       a unit attribute, its arguments are the device's memory, too.
 
-    What is freed behind the last wait is freed on the caller's stream.
+    What is freed behind the last wait is freed on the caller's stream. The first
+    stream of the function that has work is the caller's itself, and memory that
+    is allocated before any work is allocated there, unless memory is copied that
+    may be the host's. So a function of one stream needs no other, and one region
+    may hold all of the work.
 
     A public function that is used in the module is refused.
 
     ```mlir
     // before                                  // after, %p : !llvm.ptr
     %s = gpu_async.stream.create               %c = gpu_async.stream.external %p : !llvm.ptr
-    gpu_async.launch on %s id(0) ...           %b = gpu_async.event.record on %c
-    gpu_async.stream.synchronize %s            %s = gpu_async.stream.create
-    gpu_async.stream.destroy %s idle           gpu_async.stream.wait %s, %b
-                                               gpu_async.launch on %s id(0) ...
-                                               %e = gpu_async.event.record on %s
+    %t = gpu_async.stream.create               %b = gpu_async.event.record on %c
+    gpu_async.launch on %s id(0) ...           %t = gpu_async.stream.create
+    gpu_async.launch on %t id(1) ...           gpu_async.stream.wait %t, %b
+    gpu_async.stream.synchronize %s, %t        gpu_async.event.destroy %b
+    gpu_async.stream.destroy %t idle           gpu_async.launch on %c id(0) ...
+    gpu_async.stream.destroy %s idle           gpu_async.launch on %t id(1) ...
+                                               %e = gpu_async.event.record on %t
                                                gpu_async.stream.wait %c, %e
                                                gpu_async.event.destroy %e
-                                               gpu_async.stream.destroy %s
-                                               gpu_async.event.destroy %b
+                                               gpu_async.stream.destroy %t
                                                gpu_async.stream.destroy %c
     ```
   }];

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RegionContents.h"
+#include "GPUAsync/Transforms/Passes.h"
 
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Interfaces/CallInterfaces.h"
@@ -97,10 +98,21 @@ void RegionContents::flow(Operation *op, Blocked &blocked) {
 // Single ops
 //===----------------------------------------------------------------------===//
 
-static bool isOnCallersStream(Operation *op) {
+/// Whether it is on a stream that the program names itself. The one into which
+/// gpu-async-take-stream orders a function has the function's own work.
+static bool isOnNamedStream(Operation *op) {
   return llvm::any_of(op->getOperands(), [](Value operand) {
-    return isa<StreamType>(operand.getType()) &&
-           !operand.getDefiningOp<StreamCreateOp>();
+    if (!isa<StreamType>(operand.getType()) ||
+        operand.getDefiningOp<StreamCreateOp>())
+      return false;
+    auto external = operand.getDefiningOp<StreamExternalOp>();
+    auto argument =
+        external ? dyn_cast<BlockArgument>(external->getOperand(0)) : nullptr;
+    auto function =
+        argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp())
+                 : nullptr;
+    return !function ||
+           !function.getArgAttr(argument.getArgNumber(), kStreamAttrName);
   });
 }
 
@@ -168,7 +180,7 @@ std::optional<Border> RegionContents::findBorderIn(Operation *op) {
   auto border = [&](StringRef reason) { return Border{op, reason}; };
   if (op->hasTrait<OpTrait::IsTerminator>() && op->getParentOp() == function)
     return border("the function's block ends");
-  if (isOnCallersStream(op) || isa<StreamExternalOp>(op))
+  if (isOnNamedStream(op) || isa<StreamExternalOp>(op))
     return border("it is on a caller's stream");
   if (auto launch = dyn_cast<LaunchOp>(op))
     if (std::optional<BlockingPoint> point = kernels.lookup(launch))

@@ -227,7 +227,8 @@ void gpuasync_stream_wait(gpuasync_frame *memory, gpuasync_stream *stream,
     RETURN_IF_ERROR(checkEvent(*frame, handle, event));
     if (frame->region)
       return frame->region->wait(*stream, *event, site);
-    stream->note(nullptr); // a host wait on the stream covers it
+    // A host wait on the stream covers it.
+    stream->noteWait(event, event->generation);
     return frame->driver->streamWaitEvent(stream->native, event->native);
   });
 }

@@ -81,6 +81,11 @@ struct alignas(64) gpuasync_stream {
   gpuasync::Position finished; ///< of them known complete
   /// The operations from the one on up to the other are allocations and frees.
   uint64_t memoryFrom = 0, memoryTo = 0;
+  /// The operations from the one on up to the other are waits for one event,
+  /// this one, and allocations and frees.
+  uint64_t gatedFrom = 0, gatedTo = 0;
+  const void *gate = nullptr;
+  uint32_t gateGeneration = 0;
   uint64_t capture = 0; ///< of the capture that it is part of
   uint32_t *flagSlot = nullptr;
   uint32_t flagValue = 0;
@@ -115,8 +120,31 @@ struct alignas(64) gpuasync_stream {
   void noteMemory(const gpuasync_site *site) {
     if (memoryTo != enqueued)
       memoryFrom = enqueued;
+    const bool isGated = gatedTo == enqueued && gate;
     note(site);
     memoryTo = enqueued;
+    if (isGated)
+      gatedTo = enqueued;
+  }
+  /// It waits for an event, of which `event` and `generation` are one record.
+  void noteWait(const void *event, uint32_t generation) {
+    // What is only memory waits for nothing, and may be before the first wait.
+    if (gatedTo != enqueued || gate != event || gateGeneration != generation)
+      gatedFrom = memoryTo == enqueued ? memoryFrom : enqueued;
+    gate = event;
+    gateGeneration = generation;
+    note(nullptr);
+    gatedTo = enqueued;
+  }
+  /// Nothing else of what it was given may be unfinished than waits for one
+  /// event, and memory.
+  bool isGated() const {
+    return gate && gatedTo == enqueued && gatedFrom <= finished;
+  }
+  /// The same of both, with the same event: they begin at one time.
+  bool beginsWith(const gpuasync_stream &other) const {
+    return isGated() && other.isGated() && gate == other.gate &&
+           gateGeneration == other.gateGeneration;
   }
   /// Nothing else of what it was given may be unfinished.
   bool hasMemoryOnly() const {

@@ -279,10 +279,10 @@ Stream *Recorder::findGraphStream() {
       if (!work->external && work->hasMemoryOnly()) {
         if (std::find(ahead.begin(), ahead.end(), work) == ahead.end())
           ahead.push_back(work);
-      } else if (busy && busy != work) {
-        return nullptr;
-      } else {
+      } else if (!busy) {
         busy = work;
+      } else if (busy != work && !work->beginsWith(*busy)) {
+        return nullptr;
       }
     }
     if (stream->frame && !kept)
@@ -300,8 +300,10 @@ Stream *Recorder::findGraphStream() {
   // What is on it may wait for work of this region: none of that may wait for
   // it which does not on streams.
   onBusy.resize(streams.size());
-  for (size_t i = 0; i < streams.size(); ++i)
-    onBusy[i] = &streams[i]->work() == busy;
+  for (size_t i = 0; i < streams.size(); ++i) {
+    Stream &work = streams[i]->work();
+    onBusy[i] = &work == busy || work.beginsWith(*busy);
+  }
   if (!predicted)
     return recording.isBehind(onBusy) ? busy : nullptr;
   if (predicted->askedFor != onBusy) {
