@@ -8,6 +8,11 @@ compute of numbers. It is for both packages, whose bindings of MLIR are alike: `
 is the one's.
 """
 
+import math
+
+# Threads among which a GPU shares what one thread of a CPU does in turn.
+GPU_THREADS = 16384
+
 
 def operations(op):
     """All operations below, the innermost first."""
@@ -423,6 +428,17 @@ class Nest:
         return values
 
 
+def cut_of(shape, dims, most):
+    """The longest of the dimensions of an array, and into how many equal pieces it is cut: at most `most`, but for a
+    length that has few divisors."""
+    if not dims:
+        return None, 1
+    cut = max(dims, key=lambda dim: shape[dim])
+    length = shape[cut]
+    pieces = max((each for each in range(1, min(length, most) + 1) if length % each == 0), default=1)
+    return cut, length if pieces < 64 and pieces < most and length <= 16 * most else pieces
+
+
 def parallel(body, result, sizes, inits, types, prefix="%p"):
     """Begins an scf.forall; its indices, and what it writes to."""
     sizes = sizes or [1]
@@ -471,11 +487,14 @@ def scatter(
     to_operand,
     vector_dim,
     fromEnd=False,
+    threads=1,
 ):
     """As stablehlo.scatter has it: `shape` and `elements` are the arrays', `indices` and `index` the shape and element
-    type of the starts, `update` the shape of the updates. One thread after the other takes the updates, in order, of
-    what lies in its part of the window; others take those of other parts and batches. `fromEnd`: negative starts count
-    from the end. region0: of the old numbers and the updates' the new ones."""
+    type of the starts, `update` the shape of the updates. One thread takes the updates, in order, of what lies in its
+    part of the window; others take those of other parts and batches. Where these are fewer than `threads`, the array
+    is cut along a dimension that the starts choose, and each part has threads of its own, which go through all
+    updates. `fromEnd`: negative starts count from the end. region0: of the old numbers and the updates' the new
+    ones."""
     arrays, updates = [typed(shape, each) for each in elements], [typed(update, each) for each in elements]
     starts = typed(indices, index)
     arguments = (
@@ -492,13 +511,21 @@ def scatter(
     apart = {**{dim: each for dim, each in windowed.items() if dim not in to_operand}, **batches}
     apart = {dim: apart[dim] for dim in sorted(apart)}
     in_turn = [dim for dim in range(len(update)) if dim not in apart.values()]
+    cut, pieces = cut_of(shape, to_operand, threads // max(1, math.prod(update[dim] for dim in apart.values())))
 
     at, outputs = parallel(
-        body, "%r", [update[dim] for dim in apart.values()], ["%%a%d" % each for each in range(len(arrays))], arrays
+        body,
+        "%r",
+        [update[dim] for dim in apart.values()] + [pieces] * (pieces > 1),
+        ["%%a%d" % each for each in range(len(arrays))],
+        arrays,
     )
     coordinates = dict(zip(apart.values(), at))
     offsets = [coordinates[apart[dim]] if dim in apart else 0 for dim in range(len(shape))]
     sizes = [1 if dim in apart else size for dim, size in enumerate(shape)]
+    if pieces > 1:
+        sizes[cut] //= pieces
+        offsets[cut] = body.put("arith.muli %s, %s : index", at[-1], body.index(sizes[cut]))
     parts = [typed(sizes, each) for each in elements]
     slices = [
         body.put(
@@ -540,21 +567,34 @@ def scatter(
         place = zero if dim in apart else coordinates[windowed[dim]] if dim in windowed else zero
         if dim in starting:
             place = body.put("arith.addi %s, %s : index", place, starting[dim])
-            place = body.put("arith.select %s, %s, %s : index", inside, place, zero)
         places.append(place)
+    if pieces > 1:
+        places[cut] = body.put("arith.subi %s, %s : index", places[cut], offsets[cut])
+        isMine = body.put("arith.cmpi ult, %s, %s : index", places[cut], body.index(sizes[cut]))
+        inside = body.put("arith.andi %s, %s : i1", inside, isMine)
+    for dim in starting:
+        places[dim] = body.put("arith.select %s, %s, %s : index", inside, places[dim], zero)
+    # Where most updates are other threads', nothing is read for them.
+    if pieces > 1:
+        body.add("%%next:%d = scf.if %s -> (%s) {", len(parts), inside, commas(parts))
     old = [body.put("tensor.extract %s[%s] : %s", each, commas(places), part) for each, part in zip(nest.names, parts)]
     new = [
         body.put("tensor.extract %%u%d[%s] : %s", each, commas(coordinates[dim] for dim in range(len(update))), array)
         for each, array in enumerate(updates)
     ]
     made = call(body, name, 0, old + new, elements * 2, elements)
-    kept = [body.put("arith.select %s, %s, %s : %s", inside, *each) for each in zip(made, old, elements)]
-    result = nest.end(
-        [
-            body.put("tensor.insert %s into %s[%s] : %s", value, into, commas(places), part)
-            for value, into, part in zip(kept, nest.names, parts)
-        ]
-    )
+    if pieces == 1:
+        made = [body.put("arith.select %s, %s, %s : %s", inside, *each) for each in zip(made, old, elements)]
+    next = [
+        body.put("tensor.insert %s into %s[%s] : %s", value, into, commas(places), part)
+        for value, into, part in zip(made, nest.names, parts)
+    ]
+    if pieces > 1:
+        for values in (next, nest.names):
+            body.add("scf.yield %s : %s", commas(values), commas(parts))
+            body.add("} else {" if values is next else "}")
+        next = ["%%next#%d" % each for each in range(len(parts))]
+    result = nest.end(next)
     end_parallel(body, result, outputs, offsets, sizes, parts, arrays)
     if 0 in update or 0 in shape:
         return function(name, arguments, arrays, "", ["%%a%d" % each for each in range(len(arrays))], [])

@@ -12,6 +12,7 @@ names it.
 """
 
 import argparse
+import functools
 import importlib.util
 import inspect
 import os
@@ -334,7 +335,7 @@ def sort_of(name, op):
     return loops.first(name, shape, elements, dim, taken[0]) if taken else loops.sort(name, shape, elements, dim)
 
 
-def scatter_of(name, op):
+def scatter_of(name, op, threads):
     count = len(op.results)
     types = [array_type(each) for each in op.operands]
     dims = op.attributes["scatter_dimension_numbers"]
@@ -351,6 +352,7 @@ def scatter_of(name, op):
         of("scatter_indices_batching_dims"),
         of("scatter_dims_to_operand_dims"),
         (of("index_vector_dim") or [0])[0],
+        threads=threads,
     )
 
 
@@ -434,11 +436,11 @@ def inline_calls(module):
             call.erase()
 
 
-def lower_loops(module):
+def lower_loops(module, threads):
     """What jaxlib's pass leaves, with the regions that it has lowered."""
     made = {
         "stablehlo.sort": sort_of,
-        "stablehlo.scatter": scatter_of,
+        "stablehlo.scatter": functools.partial(scatter_of, threads=threads),
         "stablehlo.select_and_scatter": select_and_scatter_of,
         "stablehlo.cholesky": cholesky_of,
         "stablehlo.triangular_solve": triangular_solve_of,
@@ -738,10 +740,11 @@ def pass_by_value(module, numbers):
             main.attributes["arg_attrs"] = ir.ArrayAttr.get(kept + [attributes[number] for number in numbers])
 
 
-def lower(traced, by_value=()):
+def lower(traced, by_value=(), gpu=False):
     """The text of the program; its function is @main. A ValueError of what has no lowering.
 
-    Arguments `by_value`, arrays without dimensions, are passed as numbers behind the others: the host has them.
+    Arguments `by_value`, arrays without dimensions, are passed as numbers behind the others: the host has them. For a
+    `gpu` scatters are shared among more threads.
     """
     stablehlo_library.register_stablehlo_passes()
     # JAX keeps the module, and gives it to whoever lowers the function again.
@@ -763,7 +766,7 @@ def lower(traced, by_value=()):
         run(module, "stablehlo-legalize-to-linalg", "stablehlo-convert-to-signless")
         erase_casts(module)
         saturate(module)
-        lower_loops(module)
+        lower_loops(module, loops.GPU_THREADS if gpu else 1)
         if by_value:
             pass_by_value(module, by_value)
         run(module, "canonicalize", "cse")
@@ -797,6 +800,7 @@ def main():
     parser.add_argument("file")
     parser.add_argument("function")
     parser.add_argument("shape", nargs="*", type=read_shape)
+    parser.add_argument("--gpu", action="store_true", help="cut scatters for the many threads of a GPU")
     arguments = parser.parse_args()
     spec = importlib.util.spec_from_file_location("program", arguments.file)
     if not spec or not os.path.isfile(arguments.file):
@@ -819,7 +823,7 @@ def main():
                 % (arguments.function, parameters, len(arguments.shape), error)
             )
     try:
-        sys.stdout.write(lower(trace(function, arguments.shape)))
+        sys.stdout.write(lower(trace(function, arguments.shape), gpu=arguments.gpu))
     except ValueError as error:
         raise SystemExit("lower.py: %s" % error)
 

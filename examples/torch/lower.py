@@ -12,6 +12,7 @@ loops here. What torch-mlir cannot lower is an error that names the operation.
 """
 
 import argparse
+import functools
 import os
 import re
 import sys
@@ -152,7 +153,7 @@ def sort_of(name, op):
     return text, list(op.operands), list
 
 
-def scatter_of(name, op):
+def scatter_of(name, op, threads):
     (update, element), (indices, index), (shape, _) = map(array_type, op.operands)
     # The last dimensions of the updates are the last ones of the array.
     inserted = list(range(len(shape) - len(update) + 1))
@@ -170,6 +171,7 @@ def scatter_of(name, op):
         list(op.attributes["dimension_map"]),
         1,
         fromEnd=True,
+        threads=threads,
     )
     return text, [op.operands[2], op.operands[1], op.operands[0]], lambda given: [given[1], given[0]]
 
@@ -213,12 +215,12 @@ def attention_of(name, op):
     return text, operands[:-1], list
 
 
-def lower_loops(module):
+def lower_loops(module, threads):
     """What torch-mlir leaves in a dialect of its own."""
     made = {
         "tm_tensor.scan": scan_of,
         "tm_tensor.sort": sort_of,
-        "tm_tensor.scatter": scatter_of,
+        "tm_tensor.scatter": functools.partial(scatter_of, threads=threads),
         "tm_tensor.attention": attention_of,
     }
     for place, op in enumerate([op for op in loops.operations(module.operation) if op.name in made]):
@@ -319,13 +321,14 @@ def to_linalg(text):
     return explain(*failed)
 
 
-def lower(text):
-    """The text of the program. A ValueError of what has no lowering."""
+def lower(text, gpu=False):
+    """The text of the program. A ValueError of what has no lowering. For a `gpu` scatters are shared among more
+    threads."""
     with ir.Context() as context:
         torch_dialect.register_dialect(context)
         module = to_linalg(text)
         keep_nan(module)
-        lower_loops(module)
+        lower_loops(module, loops.GPU_THREADS if gpu else 1)
         left = {
             op.name for op in loops.operations(module.operation) if op.name.startswith(("torch.", "torch_c.", "tm_tensor."))
         }
@@ -341,10 +344,12 @@ def lower(text):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file")
+    parser.add_argument("--gpu", action="store_true", help="cut scatters for the many threads of a GPU")
+    arguments = parser.parse_args()
     try:
-        with open(parser.parse_args().file) as file:
+        with open(arguments.file) as file:
             text = file.read()
-        sys.stdout.write(lower(text))
+        sys.stdout.write(lower(text, arguments.gpu))
     except (OSError, ValueError) as error:
         raise SystemExit("lower.py: %s" % error)
 

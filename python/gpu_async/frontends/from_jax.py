@@ -134,7 +134,7 @@ class Jit:
                 raise gpu_async.ArgumentError("result %d of a function of gpu_async.jit is of %s"
                                               % (number, _UNSUPPORTED % result.dtype.name))
         try:
-            program = lower_jax.lower(lower_jax.choose_lowering(traced), by_value)
+            program = lower_jax.lower(lower_jax.choose_lowering(traced), by_value, gpu=static.is_gpu(self._device))
         except ValueError as error:  # of what has no lowering
             raise gpu_async.CompileError(str(error)) from None
         arrays = [place for place, (_, _, how) in enumerate(types) if how in (ARRAY, WEAK_ARRAY)]

@@ -8,7 +8,7 @@ from torch_mlir import fx
 
 import gpu_async
 
-from . import lower_torch
+from . import lower_torch, static
 
 
 class Module:
@@ -57,7 +57,7 @@ def compile(module, examples, device, options):
     exported = fx.export_and_import(module.eval(), *examples, output_type="raw", func_name="main")
     types = _unsigned(exported)
     try:
-        text = lower_torch.lower(exported.operation.get_asm())
+        text = lower_torch.lower(exported.operation.get_asm(), gpu=static.is_gpu(device))
     except ValueError as error:  # of what has no lowering
         raise gpu_async.CompileError(str(error)) from None
     main = gpu_async.compile(text, device, name=type(module).__name__, **options)["main"]

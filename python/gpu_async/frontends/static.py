@@ -4,6 +4,7 @@
 import dataclasses
 import inspect
 import operator
+import os
 
 import gpu_async
 
@@ -124,6 +125,15 @@ def parameter_at(function, place):
         if number == place and each.kind in _BY_PLACE:
             return each.name
     return "number %d" % place
+
+
+def is_gpu(device):
+    """Whether a program of `device` is for a GPU. An Error where there is no such device comes from who compiles it."""
+    if device == "auto":
+        device = os.environ.get("GPU_ASYNC_DEVICE") or "auto"
+    if device == "auto":
+        device = next((each.device for each in gpu_async.devices() if each.why is None), "cpu")
+    return device != "cpu"
 
 
 def name_of(function):

@@ -127,7 +127,7 @@ class Worker:
 
     def lower_case(self, case):
         if self.package == "torch":
-            return self.lower.lower(case.text)
+            return self.lower.lower(case.text, gpu=self.cut == "gpu")
         import jax
         import numpy as np
 
@@ -139,7 +139,7 @@ class Worker:
                 for each, sizes in zip(shapes, case.dynamic.split(";"))
             ]
         with jax.enable_x64(any(each.dtype in (np.int64, np.float64) for each in shapes)):
-            return self.lower.lower(self.lower.trace(case.function, shapes))
+            return self.lower.lower(self.lower.trace(case.function, shapes), gpu=self.cut == "gpu")
 
     def reference(self, case):
         if self.package == "torch":
