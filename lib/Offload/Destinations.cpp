@@ -35,8 +35,13 @@ void offload::splitDestinations(Operation *root) {
   for (Operation *op : llvm::reverse(destinations)) {
     bool isFirst = true;
     for (OpOperand &use : llvm::make_early_inc_range(op->getUses())) {
-      if (!std::exchange(isFirst, false)) {
-        builder.setInsertionPoint(op);
+      // What a loop's round fills it fills each time, with what it computes.
+      Operation *user = use.getOwner();
+      const bool isInner =
+          isa<linalg::FillOp>(op) && user->getBlock() != op->getBlock() &&
+          isa<scf::ForOp, scf::WhileOp, scf::IfOp>(user->getParentOp());
+      if (!std::exchange(isFirst, false) || isInner) {
+        builder.setInsertionPoint(isInner ? user : op);
         use.set(builder.clone(*op)->getResult(0));
       }
     }

@@ -59,10 +59,42 @@ private:
         "returns tensors from more than one block: return "
         "them from one, as scf.if and scf.while do");
   }
-  static void keepInPlace(scf::ForOp loop);
+  static void keepInPlace(Operation *loop);
   LogicalResult returnResults();
 };
+
+/// What the rounds of a loop have of each other.
+struct Rounds {
+  explicit Rounds(scf::ForOp loop);
+  explicit Rounds(scf::WhileOp loop);
+
+  bool carries(Value value) const {
+    return llvm::is_contained(llvm::make_first_range(carried), value);
+  }
+  bool hold(Operation *op) const { return loop->isProperAncestor(op); }
+
+  Operation *loop;
+  /// What a round begins with, and what it yields for the next one.
+  SmallVector<std::pair<BlockArgument, OpOperand *>> carried;
+};
 } // namespace
+
+Rounds::Rounds(scf::ForOp loop) : loop(loop) {
+  Operation *yield = loop.getBody()->getTerminator();
+  for (auto [argument, yielded] :
+       llvm::zip(loop.getRegionIterArgs(), yield->getOpOperands()))
+    carried.emplace_back(argument, &yielded);
+}
+
+/// Upstream's bufferization keeps in place what the first region hands on to
+/// the second one as the same number.
+Rounds::Rounds(scf::WhileOp loop) : loop(loop) {
+  for (auto [number, value] : llvm::enumerate(loop.getConditionOp().getArgs()))
+    if (number < loop.getBeforeArguments().size() &&
+        value == loop.getBeforeArguments()[number])
+      carried.emplace_back(loop.getAfterArguments()[number],
+                           &loop.getYieldOp()->getOpOperand(number));
+}
 
 /// What the branches of an `scf.if` or `scf.index_switch` yield as `value`;
 /// nothing if it is no result of these.
@@ -77,24 +109,24 @@ static SmallVector<OpOperand *> getYields(Value value) {
 }
 
 /// Whether it may be what the loop carried into the round, at another place.
-static bool mayBeCarried(Value value, scf::ForOp loop) {
+static bool mayBeCarried(Value value, const Rounds &rounds) {
   Operation *op = value.getDefiningOp();
   if (!op)
-    return llvm::is_contained(loop.getRegionIterArgs(), value);
+    return rounds.carries(value);
   if (isa<tensor::CastOp, tensor::ExtractSliceOp, tensor::CollapseShapeOp,
           tensor::ExpandShapeOp>(op))
-    return mayBeCarried(op->getOperand(0), loop);
-  return loop->isProperAncestor(op) &&
+    return mayBeCarried(op->getOperand(0), rounds);
+  return rounds.hold(op) &&
          (isa<arith::SelectOp>(op) ||
           llvm::any_of(getYields(value), [&](OpOperand *yield) {
-            return mayBeCarried(yield->get(), loop);
+            return mayBeCarried(yield->get(), rounds);
           }));
 }
 
 /// Whether it is computed in the place of what the loop carries as another one
 /// than `own`, or may be.
 static bool takesAnothersPlace(Value value, BlockArgument own,
-                               scf::ForOp loop) {
+                               const Rounds &rounds) {
   while (auto result = dyn_cast<OpResult>(value)) {
     Operation *op = result.getOwner();
     if (auto inner = dyn_cast<scf::ForallOp>(op))
@@ -106,12 +138,12 @@ static bool takesAnothersPlace(Value value, BlockArgument own,
     else if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
       value = insert.getDest();
     else
-      return loop->isProperAncestor(op) &&
+      return rounds.hold(op) &&
              llvm::any_of(getYields(value), [&](OpOperand *yield) {
-               return takesAnothersPlace(yield->get(), own, loop);
+               return takesAnothersPlace(yield->get(), own, rounds);
              });
   }
-  return value != own && llvm::is_contained(loop.getRegionIterArgs(), value);
+  return value != own && rounds.carries(value);
 }
 
 /// Reads it into memory of its own, in front of `user`.
@@ -125,13 +157,13 @@ static Value copyBefore(Operation *user, Value value) {
 /// A branch that yields what the loop carries, or what is computed in the place
 /// of another than `own`, yields a copy.
 static void copyInBranches(OpOperand &yield, BlockArgument own,
-                           scf::ForOp loop) {
+                           const Rounds &rounds) {
   Value value = yield.get();
   SmallVector<OpOperand *> inner = getYields(value);
   for (OpOperand *each : inner)
-    copyInBranches(*each, own, loop);
+    copyInBranches(*each, own, rounds);
   if (inner.empty() &&
-      (mayBeCarried(value, loop) || takesAnothersPlace(value, own, loop)))
+      (mayBeCarried(value, rounds) || takesAnothersPlace(value, own, rounds)))
     yield.set(copyBefore(yield.getOwner(), value));
 }
 
@@ -203,32 +235,34 @@ static bool haveEqualSizes(Value a, Value b) {
 
 /// What the next round begins with takes the place of what this one began with,
 /// if it is as large.
-void ReturnByDestination::keepInPlace(scf::ForOp loop) {
-  Operation *yield = loop.getBody()->getTerminator();
-  OpBuilder builder(yield);
-  Location loc = loop.getLoc();
+static void keepInPlace(const Rounds &rounds) {
   SmallVector<std::pair<BlockArgument, OpOperand *>> moved;
-  for (auto [argument, yielded] :
-       llvm::zip(loop.getRegionIterArgs(), yield->getOpOperands()))
+  for (auto [argument, yielded] : rounds.carried)
     if (isa<RankedTensorType>(argument.getType()) &&
-        yielded.get() != argument && haveEqualSizes(yielded.get(), argument) &&
-        !staysInInnerLoops(yielded.get(), argument))
-      moved.push_back({argument, &yielded});
+        yielded->get() != argument &&
+        haveEqualSizes(yielded->get(), argument) &&
+        !staysInInnerLoops(yielded->get(), argument))
+      moved.push_back({argument, yielded});
+  if (moved.empty())
+    return;
+  Operation *yield = moved.front().second->getOwner();
+  OpBuilder builder(yield);
+  Location loc = rounds.loop->getLoc();
   if (moved.size() == 1) {
     auto [argument, yielded] = moved.front();
     Value value = yielded->get();
     bool isChosen = !getYields(value).empty() && value.hasOneUse() &&
-                    value.getDefiningOp()->getBlock() == loop.getBody();
+                    value.getDefiningOp()->getBlock() == yield->getBlock();
     if (isChosen && isReadUntil(value.getDefiningOp(), argument))
       return placeInBranches(*yielded, argument);
   }
   // If they change places: all are read before one is written.
   for (auto [argument, yielded] : moved)
     if (!getYields(yielded->get()).empty())
-      copyInBranches(*yielded, argument, loop);
+      copyInBranches(*yielded, argument, rounds);
     else if (moved.size() > 1 &&
-             (mayBeCarried(yielded->get(), loop) ||
-              takesAnothersPlace(yielded->get(), argument, loop)))
+             (mayBeCarried(yielded->get(), rounds) ||
+              takesAnothersPlace(yielded->get(), argument, rounds)))
       yielded->set(copyBefore(yield, yielded->get()));
   // One value may go to several places.
   llvm::SmallDenseMap<Value, Value> placed;
@@ -240,6 +274,13 @@ void ReturnByDestination::keepInPlace(scf::ForOp loop) {
                 .getResult();
     yielded->set(value);
   }
+}
+
+void ReturnByDestination::keepInPlace(Operation *op) {
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    ::keepInPlace(Rounds(loop));
+  else if (auto loop = dyn_cast<scf::WhileOp>(op))
+    ::keepInPlace(Rounds(loop));
 }
 
 LogicalResult ReturnByDestination::returnResults() {

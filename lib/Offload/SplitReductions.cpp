@@ -10,6 +10,7 @@
 #include "BodyEffects.h"
 #include "Combiner.h"
 #include "Contraction.h"
+#include "Destinations.h"
 #include "GPUAsync/Offload/Passes.h"
 #include "Schedule.h"
 
@@ -264,6 +265,7 @@ struct SplitReductions
   using Base::Base;
 
   void runOnOperation() override {
+    splitDestinations(getOperation());
     Schedule schedule = Schedule::get(device);
     SmallVector<std::pair<linalg::LinalgOp, SmallVector<int64_t>>> found,
         choices;

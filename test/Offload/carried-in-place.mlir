@@ -134,3 +134,59 @@ func.func @swapped_behind_a_branch(%x: tensor<8xf32>, %c: i1, %n: index) -> tens
   }
   return %r#1 : tensor<8xf32>
 }
+
+// A loop of which the device knows the end keeps what it carries in place, too: its first region hands it on as it
+// is. The zeros that a round begins with are the kernel's.
+// CHECK-LABEL: func.func @until
+// CHECK: scf.while (%{{.*}} = %c0) : (index) -> index {
+// CHECK-NOT: gpu.alloc
+// CHECK: gpu.memcpy %{{.*}} : memref<i1>
+// CHECK-NOT: {{gpu.alloc|gpu.memcpy}}
+// CHECK: scf.condition(%{{.*}}) %{{.*}} : index
+// CHECK: do {
+// CHECK-NOT: {{gpu.alloc|gpu.memcpy}}
+// CHECK: gpu.launch
+// CHECK-NOT: {{gpu.alloc|gpu.memcpy}}
+// CHECK: scf.yield %{{.*}} : index
+#none = affine_map<() -> ()>
+#to0 = affine_map<(i) -> ()>
+func.func @until(%x: tensor<300xf32>, %y: tensor<300xf32>) -> (tensor<300xf32>, tensor<f32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c9 = arith.constant 9 : index
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  %e0 = tensor.empty() : tensor<f32>
+  %e1 = tensor.empty() : tensor<i1>
+  %e = tensor.empty() : tensor<300xf32>
+  %begin = linalg.fill ins(%one : f32) outs(%e0 : tensor<f32>) -> tensor<f32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%e0 : tensor<f32>) -> tensor<f32>
+  %r:3 = scf.while (%i = %c0, %a = %x, %s = %begin) : (index, tensor<300xf32>, tensor<f32>) -> (index, tensor<300xf32>, tensor<f32>) {
+    %more = arith.cmpi ult, %i, %c9 : index
+    %is = linalg.generic {indexing_maps = [#none, #none], iterator_types = []} ins(%s : tensor<f32>) outs(%e1 : tensor<i1>) {
+    ^bb0(%in: f32, %out: i1):
+      %large = arith.cmpf ogt, %in, %zero : f32
+      %both = arith.andi %large, %more : i1
+      linalg.yield %both : i1
+    } -> tensor<i1>
+    %go = tensor.extract %is[] : tensor<i1>
+    scf.condition(%go) %i, %a, %s : index, tensor<300xf32>, tensor<f32>
+  } do {
+  ^bb0(%i: index, %a: tensor<300xf32>, %s: tensor<f32>):
+    %t = linalg.generic {indexing_maps = [#map, #to0, #map], iterator_types = ["parallel"]}
+        ins(%a, %s : tensor<300xf32>, tensor<f32>) outs(%e : tensor<300xf32>) {
+    ^bb0(%in: f32, %by: f32, %out: f32):
+      %m = arith.mulf %in, %by : f32
+      %t = math.exp %m : f32
+      linalg.yield %t : f32
+    } -> tensor<300xf32>
+    %u = linalg.generic {indexing_maps = [#map, #to0], iterator_types = ["reduction"]} ins(%t : tensor<300xf32>) outs(%zeros : tensor<f32>) {
+    ^bb0(%in: f32, %out: f32):
+      %m = arith.addf %in, %out : f32
+      linalg.yield %m : f32
+    } -> tensor<f32>
+    %next = arith.addi %i, %c1 : index
+    scf.yield %next, %t, %u : index, tensor<300xf32>, tensor<f32>
+  }
+  return %r#1, %r#2 : tensor<300xf32>, tensor<f32>
+}
