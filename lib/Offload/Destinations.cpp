@@ -134,6 +134,26 @@ static void readInDestinations(scf::ForallOp loop) {
         read->set(init->get());
 }
 
+/// Whether the loop reads a part of the tensor that was taken in front of it.
+static bool readsPart(scf::ForallOp loop, Value tensor) {
+  SmallVector<Value> parts{tensor};
+  while (!parts.empty())
+    for (Operation *user : parts.pop_back_val().getUsers())
+      if (loop->isProperAncestor(user))
+        continue;
+      else if (isa<tensor::ExtractSliceOp, tensor::CollapseShapeOp,
+                   tensor::ExpandShapeOp, tensor::CastOp>(user)) {
+        Value part = user->getResult(0);
+        if (llvm::any_of(part.getUsers(), [&](Operation *reader) {
+              return loop->isProperAncestor(reader) &&
+                     !isa<tensor::DimOp>(reader);
+            }))
+          return true;
+        parts.push_back(part);
+      }
+  return false;
+}
+
 /// Whether a loop that is to compute what becomes of `memory` in the place of
 /// `destination` also reads that, but for the elements that it writes.
 static bool readsDestination(Value memory, Value destination) {
@@ -144,7 +164,8 @@ static bool readsDestination(Value memory, Value destination) {
     if (!loop)
       continue;
     BlockArgument argument = loop.getTiedBlockArgument(&use);
-    if (llvm::any_of(findReads(loop, destination), [&](OpOperand *read) {
+    if (readsPart(loop, destination) ||
+        llvm::any_of(findReads(loop, destination), [&](OpOperand *read) {
           return !findSameElements(*read, destination, argument);
         }))
       return true;

@@ -190,3 +190,40 @@ func.func @until(%x: tensor<300xf32>, %y: tensor<300xf32>) -> (tensor<300xf32>, 
   }
   return %r#1, %r#2 : tensor<300xf32>, tensor<f32>
 }
+
+// A kernel that reads other elements of what it would overwrite, through slices of it too, writes elsewhere: no slice
+// is copied.
+// CHECK-LABEL: func.func @shifted
+// CHECK: %[[M:.*]] = gpu.alloc () : memref<512xf32>
+// CHECK: scf.for
+// CHECK-NOT: {{gpu.alloc|gpu.memcpy}}
+// CHECK: gpu.launch
+// CHECK: gpu.memcpy %{{.*}}, %[[M]] : memref<512xf32>
+// CHECK-NOT: gpu.memcpy
+// CHECK: gpu.dealloc %[[M]]
+func.func @shifted(%x: tensor<512xf32>, %n: index) -> tensor<512xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %e = tensor.empty() : tensor<512xf32>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> tensor<512xf32> {
+    %last = tensor.extract_slice %a[511] [1] [1] : tensor<512xf32> to tensor<1xf32>
+    %first = tensor.extract_slice %a[0] [511] [1] : tensor<512xf32> to tensor<511xf32>
+    %t = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel"]} ins(%a : tensor<512xf32>) outs(%e : tensor<512xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %k = linalg.index 0 : index
+      %is = arith.cmpi ult, %k, %c1 : index
+      %before = scf.if %is -> f32 {
+        %v = tensor.extract %last[%k] : tensor<1xf32>
+        scf.yield %v : f32
+      } else {
+        %j = arith.subi %k, %c1 : index
+        %v = tensor.extract %first[%j] : tensor<511xf32>
+        scf.yield %v : f32
+      }
+      %m = arith.addf %in, %before : f32
+      linalg.yield %m : f32
+    } -> tensor<512xf32>
+    scf.yield %t : tensor<512xf32>
+  }
+  return %r : tensor<512xf32>
+}
