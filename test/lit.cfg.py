@@ -110,6 +110,14 @@ for name in ("libopenblas.so.0", "libopenblas.so", "libcblas.so.3", "libblas.so.
         break
     except OSError:
         continue
+for name in ("libopenblas.so.0", "liblapack.so.3", "libopenblas.so", "liblapack.so"):
+    try:
+        if hasattr(ctypes.CDLL(name), "dgesdd_"):
+            config.available_features.add("lapack")
+            config.substitutions.append(("%lapack", name))
+        break
+    except OSError:
+        continue
 config.substitutions.append(("%test_calls", os.path.join(config.gpuasync_obj_root, "test", "bin", "libtest_calls.so")))
 config.substitutions.append(("%test_no_memory", os.path.join(config.gpuasync_obj_root, "test", "bin", "libtest_no_memory.so")))
 config.substitutions.append(("%test_no_threads", os.path.join(config.gpuasync_obj_root, "test", "bin", "libtest_no_threads.so")))

@@ -142,6 +142,19 @@ std::string findBlasLibrary() {
   return "";
 }
 
+void *Libraries::findLapack(StringRef name) const {
+  if (!name.starts_with("gpuasync_lapack_"))
+    return nullptr;
+  static void *const library = [] {
+    std::string path = findBlasLibrary();
+    return path.empty() ? nullptr : dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  }();
+  void *found = library ? dlsym(library, name.str().c_str()) : nullptr;
+  if (found)
+    lapack = library;
+  return found;
+}
+
 void *findVectorMath(StringRef name) {
   static void *const library = dlopen("libmvec.so.1", RTLD_NOW | RTLD_LOCAL);
   return library && name.starts_with("_ZGV")
@@ -177,6 +190,8 @@ void *Libraries::find(StringRef name) const {
       return address;
   if (void *address = dlsym(RTLD_DEFAULT, text.c_str()))
     return address;
+  if (void *address = findLapack(name))
+    return address;
   if (hasRunnerUtilities)
     for (void *handle : runnerUtilities())
       if (void *address = dlsym(handle, text.c_str()))
@@ -186,7 +201,10 @@ void *Libraries::find(StringRef name) const {
 
 std::vector<std::string> Libraries::files() const {
   std::vector<std::string> paths;
-  for (void *handle : handles) {
+  std::vector<void *> all = handles;
+  if (lapack)
+    all.push_back(lapack);
+  for (void *handle : all) {
     link_map *map = nullptr;
     if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map->l_name)
       paths.push_back(map->l_name);

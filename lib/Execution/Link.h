@@ -32,9 +32,10 @@ namespace gpuexec {
 using PackedFunction = void (*)(void **);
 
 /// Where a program's undefined names are found, in this order: the runtime's
-/// functions by the ABI's list, --shared-libs, this process, and MLIR's runner
-/// utilities and glibc's vector math, which are opened when a name is found
-/// nowhere else.
+/// functions by the ABI's list, --shared-libs, this process, and three kinds of
+/// libraries that are opened when a name is found nowhere else:
+/// libgpuasync_blas.so for LAPACK, MLIR's runner utilities, and glibc's vector
+/// math.
 class Libraries {
 public:
   /// Opens --shared-libs. They stay open.
@@ -49,11 +50,15 @@ public:
   void leaveOutRunnerUtilities() { hasRunnerUtilities = false; }
   /// Null if there is no such name.
   void *find(llvm::StringRef name) const;
-  /// The paths of --shared-libs.
+  /// The paths of --shared-libs, and of libgpuasync_blas.so once a function of
+  /// LAPACK was found in it.
   std::vector<std::string> files() const;
 
 private:
+  void *findLapack(llvm::StringRef name) const;
+
   std::vector<void *> handles;
+  mutable void *lapack = nullptr; ///< null until it was needed
   void *(*overriding)(const char *name) = nullptr;
   bool hasAtExit = false;
   bool hasRunnerUtilities = true;

@@ -114,6 +114,9 @@ static Error writeLinked(Program &program, const Options &options,
   if (Error error = program.checkSymbols(libraries))
     return error;
   std::vector<std::string> paths = libraries.files();
+  const bool needsBlas = any_of(paths, [](StringRef path) {
+    return sys::path::filename(path).starts_with("libgpuasync_blas.so");
+  });
   Expected<std::unique_ptr<MemoryBuffer>> object = program.makeObject();
   if (!object)
     return object.takeError();
@@ -148,9 +151,7 @@ static Error writeLinked(Program &program, const Options &options,
     return error;
   errs() << "gpu-runner: " << file << " linked by " << linked->linker
          << "; it looks for libgpuasync_runtime.so"
-         << (options.blas == mlir::gpuasync::BlasMode::Off
-                 ? ""
-                 : " and libgpuasync_blas.so")
+         << (needsBlas ? " and libgpuasync_blas.so" : "")
          << " next to itself and in " << linked->runtimeFolder << "\n";
   return Error::success();
 }
