@@ -118,7 +118,9 @@ typedef struct gpuasync_compile_options {
   /** Words "key=value" with spaces between them, null for none: opt-level=0..3,
    *  offload=auto|off|error, place=copy|off|device, memory=plan|space|keep,
    *  blas=off|auto, max-streams=N, subgroup-size=N, stream=none|caller,
-   *  donate=0,2 (arguments of the only function), shared-libs=a.so,b.so. */
+   *  donate=0,2 (arguments of the only function), shared-libs=a.so,b.so,
+   *  functions=f:0x1234 (the address of what the program calls as @f; it stays
+   *  there as long as the executable and its callables). */
   const char *options;
 } gpuasync_compile_options;
 

@@ -182,6 +182,9 @@ void *Libraries::find(StringRef name) const {
   for (auto &[own, address] : ownSymbols)
     if (name == own)
       return address;
+  for (auto &[own, address] : named)
+    if (name == own)
+      return address;
   if (hasAtExit && name == "atexit")
     return reinterpret_cast<void *>(&registerPlainAtExit);
   std::string text = name.str();

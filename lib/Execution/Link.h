@@ -32,7 +32,8 @@ namespace gpuexec {
 using PackedFunction = void (*)(void **);
 
 /// Where a program's undefined names are found, in this order: the runtime's
-/// functions by the ABI's list, --shared-libs, this process, and three kinds of
+/// functions by the ABI's list, those that the embedder names, --shared-libs,
+/// this process, and three kinds of
 /// libraries that are opened when a name is found nowhere else:
 /// libgpuasync_blas.so for LAPACK, MLIR's runner utilities, and glibc's vector
 /// math.
@@ -40,6 +41,10 @@ class Libraries {
 public:
   /// Opens --shared-libs. They stay open.
   llvm::Error open(llvm::ArrayRef<std::string> sharedLibs);
+  /// Adds functions of this process by their names in the program.
+  void define(llvm::ArrayRef<std::pair<std::string, void *>> functions) {
+    named.assign(functions.begin(), functions.end());
+  }
   /// `find` knows names that come before all others, or returns null.
   void override(void *(*find)(const char *name)) { overriding = find; }
   bool empty() const { return handles.empty(); }
@@ -59,6 +64,7 @@ private:
 
   std::vector<void *> handles;
   mutable void *lapack = nullptr; ///< null until it was needed
+  std::vector<std::pair<std::string, void *>> named;
   void *(*overriding)(const char *name) = nullptr;
   bool hasAtExit = false;
   bool hasRunnerUtilities = true;

@@ -428,6 +428,7 @@ static Error compileProgram(Program &program, StringRef text, StringRef name,
   Libraries libraries;
   if (Error error = libraries.open(options.sharedLibs))
     return error;
+  libraries.define(options.functions);
   if (Error error = program.checkSymbols(libraries))
     return error;
   Expected<std::unique_ptr<MemoryBuffer>> object = program.makeObject();

@@ -87,6 +87,20 @@ Expected<LibraryOptions> parseLibraryOptions(StringRef text) {
       value.split(files, ',', -1, /*KeepEmpty=*/false);
       for (StringRef file : files)
         options.sharedLibs.push_back(file.str());
+    } else if (key == "functions") {
+      SmallVector<StringRef> pairs;
+      value.split(pairs, ',', -1, /*KeepEmpty=*/false);
+      for (StringRef each : pairs) {
+        auto [function, address] = each.rsplit(':');
+        uintptr_t number = 0;
+        if (function.empty() || address.getAsInteger(0, number) || !number) {
+          error = joinErrors(std::move(error),
+                             refuse(key, value, "pairs NAME:ADDRESS"));
+          break;
+        }
+        options.functions.emplace_back(function.str(),
+                                       reinterpret_cast<void *>(number));
+      }
     } else if (key == "donate") {
       SmallVector<StringRef> numbers;
       value.split(numbers, ',', -1, /*KeepEmpty=*/false);
@@ -102,7 +116,7 @@ Expected<LibraryOptions> parseLibraryOptions(StringRef text) {
           createStringError("option '" + word +
                             "' is none of opt-level, offload, place, blas, "
                             "memory, max-streams, subgroup-size, stream, "
-                            "donate, shared-libs"));
+                            "donate, functions, shared-libs"));
     }
     if (error)
       return std::move(error);

@@ -17,6 +17,8 @@ struct LibraryOptions {
   /// place=device: where the device has memory of its own, results stay there.
   bool keepsArrays = false;
   std::vector<std::string> sharedLibs;
+  /// Functions of this process by the names that the program has for them.
+  std::vector<std::pair<std::string, void *>> functions;
   /// Arguments of the only function whose memory callers give up.
   std::vector<unsigned> donated;
 };

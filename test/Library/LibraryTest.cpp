@@ -308,6 +308,48 @@ TEST(Library, ACallThatGivesUp) {
 }
 
 // Members that the size does not hold as a whole are not there.
+int32_t countedCalls;
+int32_t addUp(float *, float *data, int64_t offset, int64_t size,
+              int64_t stride, float *, float *sum, int64_t, int64_t, int64_t) {
+  *sum = 0;
+  for (int64_t i = 0; i < size; ++i)
+    *sum += data[offset + i * stride];
+  return ++countedCalls;
+}
+
+TEST(Library, FunctionsOfTheEmbedders) {
+  const std::string text = R"(
+func.func private @my.sum(memref<3xf32>, memref<1xf32>) -> i32
+func.func @main(%x: memref<3xf32>, %sum: memref<1xf32>) -> i32 {
+  %r = call @my.sum(%x, %sum) : (memref<3xf32>, memref<1xf32>) -> i32
+  return %r : i32
+})";
+  const std::string address =
+      std::to_string(reinterpret_cast<uintptr_t>(&addUp));
+  Executable executable(text, ("functions=other:1,my.sum:" + address).c_str());
+  std::vector<float> x = {1, 2, 4}, sum(1);
+  std::vector<gpuasync_value> results(1);
+  int32_t result = 0;
+  results[0] = make(&result, GPUASYNC_TYPE_I32, {});
+  for (int i = 1; i <= 2; ++i) {
+    Status status = executable.call("main",
+                                    {make(x.data(), GPUASYNC_TYPE_F32, {3}),
+                                     make(sum.data(), GPUASYNC_TYPE_F32, {1})},
+                                    results);
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(sum[0], 7);
+    EXPECT_EQ(result, i);
+  }
+  for (const char *wrong : {"functions=my.sum", "functions=my.sum:0",
+                            "functions=:12", "functions=my.sum:x"}) {
+    gpuasync_executable *none = nullptr;
+    Status status = compile(text, none, wrong);
+    EXPECT_TRUE(says(status, "expected pairs NAME:ADDRESS"))
+        << status.message();
+    EXPECT_EQ(none, nullptr);
+  }
+}
+
 TEST(Library, OptionsOfOtherSizes) {
   gpuasync_compile_options options = {};
   options.name = "named.mlir";
