@@ -26,11 +26,13 @@ from jaxlib.mlir import ir, passmanager
 from jaxlib.mlir.dialects import arith, scf
 
 try:
-    from . import constants, fourier, loops, numerics  # in the package gpu_async
+    from . import constants, fourier, host_calls, loops, numerics  # in the package gpu_async
 except ImportError:
-    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+    here = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:0] = here, os.path.join(here, "..")
     import constants
     import fourier
+    import host_calls
     import loops
     import numerics
 
@@ -559,13 +561,15 @@ def trace_only(function, shapes, named={}, **static):
 def choose_lowering(traced):
     lowered = traced.lower()
     text = lowered.as_text()
-    calls = text.count("stablehlo.custom_call")
+    calls = host_calls.count_foreign(text)
     # A loop of few rounds on a CPU, to be compiled sooner; else one expression, which becomes one kernel.
     if calls or "@threefry2x32" in text:
-        # For a device that it does not know JAX calls a library only for what nothing else does.
+        # For a device that it does not know JAX calls a library only for what nothing else does, by our rules.
         try:
-            other = traced.lower(lowering_platforms=("gpu_async",))
-            return other if other.as_text().count("stablehlo.custom_call") < max(calls, 1) else lowered
+            other = traced.lower(lowering_platforms=(host_calls.PLATFORM,))
+            return other if host_calls.count_foreign(other.as_text()) < max(calls, 1) else lowered
+        except host_calls.Refused:
+            raise
         except (NotImplementedError, ValueError):
             pass
     return lowered
@@ -624,7 +628,7 @@ def fold_sizes(module):
 def lower_empty(module):
     """Arrays without elements, of which jaxlib's passes make invalid operations, and reductions of nothing."""
     for op in list(loops.operations(module.operation)):
-        if not op.name.startswith("stablehlo."):
+        if not op.name.startswith("stablehlo.") or host_calls.is_host_call(op):
             continue
         if op.name == "stablehlo.reduce" and has_no_elements(op.operands[0]):
             inits = list(op.operands)[len(op.results) :]
@@ -648,7 +652,8 @@ def place_of(op):
     while op is not None:
         lines = re.findall(r'"([^"]*\.py)":(\d+)', str(op.location))
         # Not those of `trace` and of its caller in the package.
-        here = {__file__, os.path.join(os.path.dirname(__file__), "from_jax.py")}
+        folder = os.path.dirname(__file__)
+        here = {__file__, host_calls.__file__, os.path.join(folder, "from_jax.py")}
         lines = [(path, line) for path, line in lines if path not in here]
         if lines:
             return " at %s:%s" % (os.path.basename(lines[0][0]), lines[0][1])
@@ -695,9 +700,12 @@ def refuse(op):
         target = ir.StringAttr(op.attributes["call_target_name"]).value
         called = " @" + target
         if "callback" in target:
-            why = "it calls Python while the program runs; take jax.debug.print and callbacks out of the function"
+            why = (
+                "it calls Python, which a file cannot; take jax.debug.print and callbacks out of the function, or compile it "
+                "by gpu_async.jit"
+            )
         elif target.startswith("lapack") or target in ("Qr", "Eigh", "ProductOfElementaryHouseholderReflectors"):
-            why = "JAX has it of LAPACK only, which programs do not call; compute it outside of the function"
+            why = "it is none of the functions of LAPACK that programs call; compute it outside of the function"
         else:
             why = "it calls a library of XLA's, which programs do not; compute it outside of the function"
     raise ValueError("%s%s%s has no lowering: %s" % (op.name, called, place_of(op), why))
@@ -740,12 +748,15 @@ def pass_by_value(module, numbers):
             main.attributes["arg_attrs"] = ir.ArrayAttr.get(kept + [attributes[number] for number in numbers])
 
 
-def lower(traced, by_value=(), gpu=False):
+def lower(traced, by_value=(), calls=None, gpu=False):
     """The text of the program; its function is @main. A ValueError of what has no lowering.
 
-    Arguments `by_value`, arrays without dimensions, are passed as numbers behind the others: the host has them. For a
-    `gpu` scatters are shared among more threads.
+    Arguments `by_value`, arrays without dimensions, are passed as numbers behind the others: the host has them.
+    `calls`, a new HostCalls, gets what the program calls on the host. Without one, calls of Python's are refused. For
+    a `gpu` scatters are shared among more threads.
     """
+    hasPython = calls is not None
+    calls = calls or host_calls.HostCalls()
     stablehlo_library.register_stablehlo_passes()
     # JAX keeps the module, and gives it to whoever lowers the function again.
     kept = traced.compiler_ir("stablehlo")
@@ -756,6 +767,9 @@ def lower(traced, by_value=(), gpu=False):
         for op in loops.operations(module.operation):
             if op.name.rpartition(".")[2] in DEVICES + TRANSFERS:
                 refuse(op)
+            if not hasPython and host_calls.target_of(op) == host_calls.CALLBACK:
+                refuse(op)
+        host_calls.erase_tokens(module)
         inline_calls(module)
         fold_sizes(module)
         lower_empty(module)
@@ -767,6 +781,7 @@ def lower(traced, by_value=(), gpu=False):
         erase_casts(module)
         saturate(module)
         lower_loops(module, loops.GPU_THREADS if gpu else 1)
+        calls.lower(module, place_of)
         if by_value:
             pass_by_value(module, by_value)
         run(module, "canonicalize", "cse")
@@ -774,7 +789,7 @@ def lower(traced, by_value=(), gpu=False):
         for op in loops.operations(module.operation):
             strip_attributes(op)
         strip_attributes(module.operation)
-        return constants.pack_booleans(str(module))
+        return constants.pack_booleans(calls.complete(str(module)))
 
 
 def strip_attributes(op):

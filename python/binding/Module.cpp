@@ -15,6 +15,9 @@
 #include "Operators.h"
 #include "Trace.h"
 
+#include "gpuasync/Lapack.h"
+
+#include <dlfcn.h>
 #include <new>
 #include <string>
 #include <vector>
@@ -61,6 +64,57 @@ static PyObject *devices(PyObject *, PyObject *) {
   return result.release();
 }
 
+/// libgpuasync_blas.so, which lies next to the runtime; null if it is not
+/// there.
+static void *openBlas() {
+  Dl_info runtime;
+  if (!dladdr(reinterpret_cast<void *>(&gpuasync_launch), &runtime))
+    return nullptr;
+  const std::string path = runtime.dli_fname;
+  const std::string folder = path.substr(0, path.rfind('/') + 1);
+  for (const char *name : {"libgpuasync_blas.so", "libgpuasync_blas.so.0"})
+    if (void *library = dlopen((folder + name).c_str(), RTLD_NOW | RTLD_LOCAL))
+      return library;
+  return nullptr;
+}
+
+/// Gives functions of a LAPACK, capsules by their names, to
+/// libgpuasync_blas.so. Returns None, or why programs cannot call LAPACK.
+static PyObject *provideLapack(PyObject *, PyObject *capsules) {
+  void *library = openBlas();
+  if (!library)
+    return PyUnicode_FromString("libgpuasync_blas.so is not next to the "
+                                "runtime's library");
+  auto *provide = reinterpret_cast<decltype(&gpuasync_lapack_provide)>(
+      dlsym(library, "gpuasync_lapack_provide"));
+  auto *whyNot = reinterpret_cast<decltype(&gpuasync_lapack_why_not)>(
+      dlsym(library, "gpuasync_lapack_why_not"));
+  if (!provide || !whyNot)
+    return PyUnicode_FromString("libgpuasync_blas.so is of an older version");
+  PyObject *key, *capsule;
+  for (Py_ssize_t i = 0; PyDict_Next(capsules, &i, &key, &capsule);) {
+    Ref name(PyUnicode_AsUTF8String(key));
+    const char *text = name ? PyBytes_AsString(name.get()) : nullptr;
+    if (!text)
+      return nullptr;
+    const char *signature = PyCapsule_GetName(capsule);
+    void *function =
+        PyErr_Occurred() ? nullptr : PyCapsule_GetPointer(capsule, signature);
+    if (!function)
+      return nullptr;
+    if (provide(text, function))
+      return PyErr_NoMemory();
+  }
+  const char *why = nullptr;
+  {
+    WithoutGil free;
+    why = whyNot();
+  }
+  if (why)
+    return PyUnicode_FromString(why);
+  Py_RETURN_NONE;
+}
+
 /// The interpreter that imported the module.
 static int64_t owner;
 
@@ -91,6 +145,10 @@ static PyMethodDef functions[] = {
      "memory_changed(array)\n--\n\nSays that the host memory of an array has "
      "changed, or will be freed: functions upload it again for arguments with "
      "the attribute gpu_async.resident."},
+    {"provide_lapack", entry<provideLapack>, METH_O,
+     "provide_lapack(capsules)\n--\n\nGives functions of a LAPACK, a dict of "
+     "capsules by their names, to programs. Returns None, or why programs "
+     "cannot call LAPACK."},
     {"restore_array", entry<restoreArray>, METH_VARARGS,
      "restore_array(array, dtype)\n--\n\nThe Array of which a pickle was "
      "made."},

@@ -127,12 +127,16 @@ def _warn(diagnostics):
                 messages[-1].append(line)
         elif said and messages and messages[-1]:
             messages[-1].append(line)
-    # The line that it is about is the caller's, not one of a front end's here.
+    _warn_caller("\n".join(message) for message in filter(None, messages))
+
+
+def _warn_caller(messages):
+    """Shows warnings at the line of the caller of this package, not at one of a front end's here."""
     level, frame, package = 1, sys._getframe(1), os.path.dirname(__file__) + os.sep
     while frame.f_back and frame.f_code.co_filename.startswith(package):
         level, frame = level + 1, frame.f_back
-    for message in filter(None, messages):
-        warnings.warn("\n".join(message), CompileWarning, stacklevel=level + 1)
+    for message in messages:
+        warnings.warn(message, CompileWarning, stacklevel=level + 1)
 
 
 def _refuse_path(text):

@@ -14,7 +14,7 @@ import numpy
 import gpu_async
 
 from .. import _binding
-from . import lower_jax, static
+from . import host_calls, lower_jax, static
 
 
 # How an argument is passed: an array, or a number by value. JAX lets other operands decide about the type of a weak one,
@@ -133,16 +133,26 @@ class Jit:
             if not _is_supported(result.dtype):
                 raise gpu_async.ArgumentError("result %d of a function of gpu_async.jit is of %s"
                                               % (number, _UNSUPPORTED % result.dtype.name))
+        calls = host_calls.HostCalls()
         try:
-            program = lower_jax.lower(lower_jax.choose_lowering(traced), by_value, gpu=static.is_gpu(self._device))
+            program = lower_jax.lower(lower_jax.choose_lowering(traced), by_value, calls, static.is_gpu(self._device))
+            if calls.lapack:
+                _provide_lapack()
         except ValueError as error:  # of what has no lowering
             raise gpu_async.CompileError(str(error)) from None
         arrays = [place for place, (_, _, how) in enumerate(types) if how in (ARRAY, WEAK_ARRAY)]
         donated = self._find_donated(shapes, values, arrays)
+        functions = ["%s:%#x" % (each.symbol, each.address) for each in calls.callbacks]
         exe = gpu_async.compile(program, self._device, name=static.name_of(self._function),
-                                **{"place": "device", "donate": donated or None, **self._options})
+                                **{"place": "device", "donate": donated or None, **self._options,
+                                   "functions": functions or None})
         main = exe["main"]
         main._name_donation("%s, a function of gpu_async.jit" % static.name_of(self._function))
+        if calls.lapack and exe.device != "cpu":
+            gpu_async._warn_caller(["%s runs on the host: by LAPACK, with copies from and to the device" % each
+                                    for each in calls.lapack])
+        if calls.callbacks:
+            main = _Calling(main, calls.callbacks)
         return main, tree, _finish(results, main.results), arrays + by_value if by_value else None
 
     def _find_donated(self, shapes, values, order):
@@ -195,6 +205,44 @@ class Jit:
             why = "the array of JAX's has been deleted, or donated to another function; give the result of that function"
         text = "(%s): %s" % (found[2], why)
         return gpu_async.ArgumentError(self._describe((args, named), values, number, text), error.code)
+
+
+class _Calling:
+    """A program that calls functions of Python's, which it keeps. What they raise is raised by the call."""
+
+    def __init__(self, main, callbacks):
+        self._main, self._callbacks = main, callbacks
+        self.results, self.schedule = main.results, main.schedule
+
+    def __call__(self, *leaves):
+        host_calls.Callback.take_exception()
+        try:
+            return self._main(*leaves)
+        except gpu_async.ArgumentError:
+            raise
+        except gpu_async.Error as error:
+            raised = host_calls.Callback.take_exception()
+            if raised is None:
+                raise
+            raise raised from error
+
+
+@functools.lru_cache
+def _provide_lapack():
+    """Gives programs the LAPACK that SciPy has, as JAX has it of it. A ValueError if there is none."""
+    capsules = {}
+    try:
+        from scipy.linalg import cython_lapack
+        capsules = {name: capsule for name, capsule in cython_lapack.__pyx_capi__.items()
+                    if name[1:] in _OF_LAPACK and name[0] in "sdcz"}
+    except ImportError:
+        pass
+    why = _binding.provide_lapack(capsules)
+    if why:
+        raise ValueError("the function calls LAPACK, of which there is none here: %s; install SciPy" % why)
+
+
+_OF_LAPACK = frozenset(("geqrf", "geqp3", "orgqr", "ungqr", "syevd", "heevd", "gesdd", "gesvd", "geev", "gees"))
 
 
 class Method:

@@ -1075,16 +1075,29 @@ def decompositions():
         "slogdet": jnp.linalg.slogdet,
         "qr": lambda a: jnp.abs(jnp.linalg.qr(a)[1]),
         "eigh": lambda a: jnp.linalg.eigvalsh(a),
+        "eigh, vectors": lambda a: jnp.abs(jnp.linalg.eigh(a)[1]),
         "svd": lambda a: jnp.linalg.svd(a, compute_uv=False),
+        "svd, vectors": lambda a: (lambda u, s, v: (u * s) @ v)(*jnp.linalg.svd(a + jnp.triu(a))),
+        "pinv": jnp.linalg.pinv,
+        "matrix_rank": jnp.linalg.matrix_rank,
+        "norm, ord=2": lambda a: jnp.linalg.norm(a, ord=2),
+        "cond": jnp.linalg.cond,
+        "eigh and cholesky": lambda a: jnp.linalg.cholesky(a) + jnp.linalg.eigvalsh(a),
+        "grad of eigh": jax.grad(lambda a: jnp.linalg.eigvalsh(a)[-1]),
         "expm": lambda a: jax.scipy.linalg.expm(a / 9),
         "matrix_power": lambda a: jnp.linalg.matrix_power(a / 9, 3),
         "lu": lambda a: jax.scipy.linalg.lu(a)[1],
     }.items():
         case("linalg.%s" % name, function, spd, tolerance=32)
+    case("linalg.qr of a batch", lambda a: jnp.abs(jnp.linalg.qr(a)[1]), array((2, 5, 3)), tolerance=32)
+    case("linalg.qr of fewer rows", lambda a: jnp.abs(jnp.linalg.qr(a)[1]), array((3, 5)), tolerance=32)
+    case("linalg.qr, complete", lambda a: jnp.abs(jnp.linalg.qr(a, mode="complete")[1]), array((5, 3)), tolerance=32)
+    case("linalg.svd of a batch", lambda a: jnp.linalg.svd(a, compute_uv=False), array((2, 3, 5)), tolerance=32)
     case("linalg.solve", jnp.linalg.solve, spd, array((5,)), tolerance=32)
     case("linalg.lstsq", lambda a, b: jnp.linalg.lstsq(a, b)[0], spd, array((5,)), tolerance=32)
     case("linalg.eig", lambda a: jnp.abs(jnp.linalg.eigvals(a)).sum(), spd, tolerance=32)
     case("schur", lambda a: jnp.abs(jax.scipy.linalg.schur(a)[0]).sum(), spd, tolerance=32)
+    case("hessenberg", jax.scipy.linalg.hessenberg, spd, tolerance=32)
     case(
         "custom_call of another library",
         lambda x: jax.ffi.ffi_call("unknown_target", jax.ShapeDtypeStruct((5,), np.float32))(x),
