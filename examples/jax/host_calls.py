@@ -107,7 +107,7 @@ def lower_eigh(ctx, a, *, lower, **_):
 def lower_svd(ctx, a, *, full_matrices, compute_uv, algorithm=None, **parameters):
     m, n = ctx.avals_in[0].shape[-2:]
     if m == 0 or n == 0:  # JAX writes constants then
-        rule = mlir._platform_specific_lowerings["cpu"][jax.lax.linalg.svd_p].rule
+        rule = _rules("cpu")[jax.lax.linalg.svd_p].rule
         return rule(
             ctx, a, full_matrices=full_matrices, compute_uv=compute_uv, algorithm=algorithm, **parameters
         )
@@ -165,35 +165,45 @@ def _bind_impl(primitive, parameters):
 
 
 def register():
-    """Gives JAX the rules. It has no public name for rules of a platform that it does not know."""
-    try:
-        from jax._src.callback import io_callback_p, pure_callback_p
-        from jax._src.debugging import debug_callback_p, debug_print_p
-        from jax._src.interpreters.mlir import LoweringRuleEntry, _platform_specific_lowerings
-        from jax._src.lax.linalg import geqp3_p, geqrf_p
-    except ImportError:  # another version of JAX: such functions are refused
-        return
-    rules = _platform_specific_lowerings[PLATFORM]
-    linalg = jax.lax.linalg
-    for primitive, rule in (
-        (geqrf_p, lower_geqrf),
-        (geqp3_p, lower_geqp3),
-        (linalg.householder_product_p, lower_householder_product),
-        (linalg.eigh_p, lower_eigh),
-        (linalg.svd_p, lower_svd),
-        (linalg.eig_p, lower_eig),
-        (linalg.schur_p, lower_schur),
+    """Gives JAX the rules. It has no public name for rules of a platform that it does not know, nor for some of the
+    primitives. What another version of JAX has not is refused, as if there were no rule."""
+    import jax._src.callback
+    import jax._src.debugging
+    import jax._src.lax.linalg
+
+    linalg = jax._src.lax.linalg
+    rules = [
+        (linalg, "geqrf_p", lower_geqrf),
+        (linalg, "geqp3_p", lower_geqp3),
+        (linalg, "householder_product_p", lower_householder_product),
+        (linalg, "eigh_p", lower_eigh),
+        (linalg, "svd_p", lower_svd),
+        (linalg, "eig_p", lower_eig),
+        (linalg, "schur_p", lower_schur),
+    ]
+    for module, names in (
+        (jax._src.callback, ("pure_callback_p", "io_callback_p")),
+        (jax._src.debugging, ("debug_callback_p", "debug_print_p")),
     ):
-        rules[primitive] = LoweringRuleEntry(rule, True)
-    for primitive in (pure_callback_p, io_callback_p, debug_callback_p, debug_print_p):
-        rules[primitive] = LoweringRuleEntry(_rule_of(primitive), True)
+        for name in names:
+            rules.append((module, name, _rule_of(getattr(module, name, None))))
+    for module, name, rule in rules:
+        if hasattr(module, name):
+            _rules(PLATFORM)[getattr(module, name)] = jax._src.interpreters.mlir.LoweringRuleEntry(rule, True)
+
+
+def _rules(platform):
+    return mlir._platform_specific_lowerings[platform]
 
 
 def _rule_of(primitive):
     return lambda ctx, *operands, **parameters: lower_callback(primitive, ctx, *operands, **parameters)
 
 
-register()
+try:
+    register()
+except (ImportError, AttributeError):
+    pass
 
 
 # ===--------------------------------------------------------------------=== #

@@ -3,6 +3,7 @@
 # REQUIRES: jax
 # RUN: %python %s
 # RUN: %if mock-cuda %{ env GPU_ASYNC_CUDA_LIBRARY=%mock_cuda GPUASYNC_MOCK_EMPTY_KERNELS=1 TEST_DEVICE=cuda %python %s Calls Errors %}
+import concurrent.futures
 import contextlib
 import functools
 import gc
@@ -126,6 +127,23 @@ class Calls(unittest.TestCase):
             each.join()
         self.assertEqual(wrong, [])
 
+    def test_other_threads(self):
+        # While a call waits for Python, other threads call.
+        inner = jit(lambda a: a)
+        inner(x)
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            other = lambda a: pool.submit(lambda: np.asarray(inner(np.asarray(a)))).result(60)
+            np.testing.assert_array_equal(jit(lambda a: jax.pure_callback(other, like(a), a))(x), x)
+
+    def test_wide_types(self):
+        f = jit(lambda a: jax.pure_callback(lambda a: np.asarray(a) * 2, like(a), a))
+        for dtype in ("float64", "int64", "complex128", "float32"):
+            a = np.arange(3).astype(dtype)
+            with jax.enable_x64(True):
+                made = f(a)
+            self.assertEqual(made.dtype, dtype)
+            np.testing.assert_array_equal(made, a * 2)
+
     def test_lifetime(self):
         class Kept:
             pass
@@ -205,6 +223,25 @@ class Errors(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "first"):
             jit(f)(x)
         self.assertEqual(log, [])
+
+    def test_the_end_of_a_loop(self):
+        log = []
+
+        def third(c):
+            log.append(1)
+            if len(log) == 3:
+                raise IndexError("third")
+            return np.asarray(c)
+
+        with self.assertRaisesRegex(IndexError, "third"):
+            jit(lambda a: jax.lax.fori_loop(0, 9, lambda i, c: io_callback(third, like(c), c, ordered=True), a))(x)
+        self.assertEqual(len(log), 3)
+
+    def test_errors_of_calls_in_calls(self):
+        inner = ga.compile("func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }", device="cpu")
+        # It is not about an argument of the outer call.
+        with self.assertRaisesRegex(ga.ArgumentError, "^@main: argument 0 of tensor<4xf32>: given 2 dimensions"):
+            jit(lambda a: jax.pure_callback(lambda a: inner.main(np.asarray(a)), like(a), a))(x)
 
     def test_results_of_another_kind(self):
         for made, why in ((np.zeros((2, 2), "f"), r"result 0 of the function is float32 of \(2, 2\), expected float32 of \(3, 2\)"),

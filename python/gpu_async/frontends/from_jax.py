@@ -55,6 +55,8 @@ class Jit:
         try:
             made = main(*leaves) if order is None else main(*[leaves[place] for place in order])
         except gpu_async.ArgumentError as error:
+            if getattr(error, "_is_of_callback", False):
+                raise
             raise self._name_leaf(error, args, named, order) from None
         if finish is None:
             return jax.tree_util.tree_unflatten(results, made if isinstance(made, tuple) else (made,))
@@ -224,7 +226,12 @@ class _Calling:
             raised = host_calls.Callback.take_exception()
             if raised is None:
                 raise
-            raise raised from error
+            try:
+                if isinstance(raised, gpu_async.ArgumentError):
+                    raised._is_of_callback = True  # its arguments are another call's
+                raise raised from error
+            finally:
+                del raised  # whose traceback has this frame
 
 
 @functools.lru_cache
