@@ -97,7 +97,7 @@ def lower_householder_product(ctx, a, tau):
     return call_lapack("orgqr", ctx, [a, tau], of_avals(ctx.avals_out), sizes)
 
 
-# Of the parameters JAX's own rule for CPUs, which comes first, has refused what LAPACK cannot do.
+# JAX's own rule for CPUs comes first, and has refused parameters that LAPACK does not know.
 
 
 def lower_eigh(ctx, a, *, lower, **_):
@@ -419,7 +419,7 @@ def quote(text):
 # Calls of Python's
 # ===--------------------------------------------------------------------=== #
 
-# What an array is in C: the memory as it was allocated, where it begins, offset, size, stride.
+# An array in C is five words: the memory as it was allocated, its begin, offset, size and stride.
 WORDS = 5
 MOST_ARRAYS = 1024 // WORDS  # ctypes has 1024 arguments at most
 
@@ -429,7 +429,7 @@ class Callback:
 
     numbers = itertools.count()
     numbered = weakref.WeakValueDictionary()
-    # What a call raised, for the thread that made it.
+    # The exception of a function, for the thread whose call ran it.
     raised = threading.local()
 
     def __init__(self, function, name, operands, results):
@@ -453,7 +453,7 @@ class Callback:
 
     @classmethod
     def take_exception(cls):
-        """What a function of Python's raised on this thread since it was last asked, or None."""
+        """Returns and forgets the exception that a function of Python's raised on this thread, or None."""
         raised = getattr(cls.raised, "exception", None)
         cls.raised.exception = None
         return raised

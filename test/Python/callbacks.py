@@ -35,7 +35,7 @@ def like(*arrays):
 
 
 class Calls(unittest.TestCase):
-    """What also runs where there are no kernels."""
+    """Programs that only copy and call, which also run where there are no kernels."""
 
     def test_arguments_and_results(self):
         given = []

@@ -112,7 +112,7 @@ using Real = typename Traits<T>::Real;
 template <typename T>
 constexpr bool isComplex = !std::is_same<T, Real<T>>::value;
 
-/// What ends a call. Exceptions do not leave this file.
+/// The exception that ends a call. It does not leave this file.
 struct Failure {
   gpuasync_lapack_result result;
 };

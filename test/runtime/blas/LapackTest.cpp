@@ -19,8 +19,8 @@ namespace {
 #define ARRAY(x) x.data(), x.data(), 0, static_cast<int64_t>(x.size()), 1
 #define NOTHING nullptr, nullptr, 0, 0, 1
 
-/// The Fortran name's own: eigenvalues are the diagonal, eigenvectors the
-/// matrix as it came. A 7 in front has no answer.
+/// Returns the diagonal as eigenvalues and the matrix as eigenvectors. A matrix
+/// with a 7 in front has no answer.
 void fakeSyevd(const char *, const char *uplo, int *n, double *a, int *,
                double *w, double *work, int *lwork, int *iwork, int *liwork,
                int *info, size_t, size_t) {
@@ -34,7 +34,8 @@ void fakeSyevd(const char *, const char *uplo, int *n, double *a, int *,
   *info = a[0] == 7;
 }
 
-/// Eigenvalues 1 +- 2i and 3; the columns of the vectors are 10, 20 and 30.
+/// Returns the eigenvalues 1 +- 2i and 3, and vectors whose columns begin with
+/// 10, 20 and 30.
 void fakeGeev(const char *, const char *, int *n, float *, int *, float *wr,
               float *wi, float *, int *, float *vr, int *, float *work,
               int *lwork, int *info, size_t, size_t) {
