@@ -428,6 +428,75 @@ class Nest:
         return values
 
 
+# A scatter of at least so many updates to an array of at most so many elements is a sum for each element.
+MANY, MOST_SUMS = 64, 1 << 16
+
+
+def sums(name, arguments, shape, element, indices, index, update, window_dims, inserted, batching, indices_batching,
+         to_operand, vector_dim, fromEnd):
+    """A scatter that adds, whose windows are single elements along the dimensions that the starts choose: each element
+    of the array adds up the updates that are its own, which all of a GPU can share."""
+    body = Body()
+    array = typed(shape, element)
+    scatter_dims = [dim for dim in range(len(update)) if dim not in window_dims]
+    windowed = dict(zip([dim for dim in range(len(shape)) if dim not in inserted and dim not in batching], window_dims))
+    place_in_indices = [dim for dim in range(len(indices)) if dim != vector_dim]
+    batches = {dim: scatter_dims[place_in_indices.index(each)] for dim, each in zip(batching, indices_batching)}
+    # Loops: the array's dimensions, and those of the updates that are not among them.
+    loop_of = {each: dim for dim, each in {**windowed, **batches}.items()}
+    rest = [dim for dim in range(len(update)) if dim not in loop_of]
+    loop_of.update({dim: len(shape) + number for number, dim in enumerate(rest)})
+    count = len(shape) + len(rest)
+    map_of = lambda places: "affine_map<(%s) -> (%s)>" % (commas("d%d" % each for each in range(count)), commas(places))
+    maps = []
+    for number in range(len(to_operand)):
+        at = ["d%d" % loop_of[dim] for dim in scatter_dims]
+        if vector_dim < len(indices):
+            at.insert(vector_dim, str(number))
+        maps.append(map_of(at))
+    maps.append(map_of("d%d" % loop_of[dim] for dim in range(len(update))))
+    maps.append(map_of("d%d" % dim for dim in range(len(shape))))
+    isFloat = element[0] in "bf"
+    none = body.put("arith.constant %s : %s", "-0.0" if isFloat else "0", element)
+    empty = body.put("tensor.empty() : %s", array)
+    filled = body.put("linalg.fill ins(%s : %s) outs(%s : %s) -> %s", none, element, empty, array, array)
+    starts = typed(indices, index)
+    body.add(
+        "%%sums = linalg.generic {indexing_maps = [%s], iterator_types = [%s]} ins(%s : %s) outs(%s : %s) {",
+        commas(maps),
+        commas(['"parallel"'] * len(shape) + ['"reduction"'] * len(rest)),
+        commas(["%i"] * len(to_operand) + ["%u0"]),
+        commas([starts] * len(to_operand) + [typed(update, element)]),
+        filled,
+        array,
+    )
+    names = ["%%s%d" % number for number in range(len(to_operand))]
+    body.add("^bb0(%s):", commas(["%s: %s" % (each, index) for each in names] + ["%%v: %s, %%sum: %s" % (element, element)]))
+    isMine = body.put("arith.constant true")
+    for start, dim in zip(names, to_operand):
+        start = body.put("arith.index_cast %s : %s to index", start, index) if index != "index" else start
+        if fromEnd:
+            isNegative = body.put("arith.cmpi slt, %s, %s : index", start, body.index(0))
+            turned = body.put("arith.addi %s, %s : index", start, body.index(shape[dim]))
+            start = body.put("arith.select %s, %s, %s : index", isNegative, turned, start)
+        at = body.put("linalg.index %d : index", dim)
+        isMine = body.put("arith.andi %s, %s : i1", isMine, body.put("arith.cmpi eq, %s, %s : index", start, at))
+    value = body.put("arith.select %s, %%v, %s : %s", isMine, none, element)
+    kind = "f" if isFloat else "i"
+    body.add("linalg.yield %s : %s", body.put("arith.add%s %s, %%sum : %s", kind, value, element), element)
+    body.add("} -> %s", array)
+    body.add(
+        "%%r = linalg.generic {indexing_maps = [%s], iterator_types = [%s]} ins(%%a0, %%sums : %s, %s) outs(%s : %s) {",
+        commas([identity(len(shape))] * 3),
+        commas(['"parallel"'] * len(shape)),
+        *(array, array, empty, array)
+    )
+    body.add("^bb0(%%x: %s, %%y: %s, %%z: %s):", element, element, element)
+    body.add("linalg.yield %s : %s", body.put("arith.add%s %%x, %%y : %s", kind, element), element)
+    body.add("} -> %s", array)
+    return function(name, arguments, [array], body.text(), ["%r"], [])
+
+
 def cut_of(shape, dims, most):
     """The longest of the dimensions of an array, and into how many equal pieces it is cut: at most `most`, but for a
     length that has few divisors."""
@@ -488,13 +557,14 @@ def scatter(
     vector_dim,
     fromEnd=False,
     threads=1,
+    adds=False,
 ):
     """As stablehlo.scatter has it: `shape` and `elements` are the arrays', `indices` and `index` the shape and element
     type of the starts, `update` the shape of the updates. One thread takes the updates, in order, of what lies in its
     part of the window; others take those of other parts and batches. Where these are fewer than `threads`, the array
     is cut along a dimension that the starts choose, and each part has threads of its own, which go through all
-    updates. `fromEnd`: negative starts count from the end. region0: of the old numbers and the updates' the new
-    ones."""
+    updates. Where region0 `adds`, and the array is small, the updates of each of its elements are a sum over all.
+    `fromEnd`: negative starts count from the end. region0: of the old numbers and the updates' the new ones."""
     arrays, updates = [typed(shape, each) for each in elements], [typed(update, each) for each in elements]
     starts = typed(indices, index)
     arguments = (
@@ -502,8 +572,17 @@ def scatter(
         + [("%i", starts)]
         + [("%%u%d" % each, array) for each, array in enumerate(updates)]
     )
-    body = Body()
     scatter_dims = [dim for dim in range(len(update)) if dim not in window_dims]
+    if (
+        adds
+        and threads > 1
+        and set(to_operand) <= set(inserted)
+        and math.prod(shape) <= MOST_SUMS
+        and MANY <= math.prod(update[dim] for dim in scatter_dims)
+    ):
+        return sums(name, arguments, shape, elements[0], indices, index, update, window_dims, inserted, batching,
+                    indices_batching, to_operand, vector_dim, fromEnd)
+    body = Body()
     windowed = dict(zip([dim for dim in range(len(shape)) if dim not in inserted and dim not in batching], window_dims))
     # The dimension of the updates that is each batch's.
     place_in_indices = [dim for dim in range(len(indices)) if dim != vector_dim]
@@ -962,6 +1041,17 @@ def compute(ir, block, given, where):
         else:
             raise ValueError("it has " + op.name)
     raise ValueError("it has no end")
+
+
+def is_addition(region):
+    """Whether a region adds up two numbers, in any order."""
+    operations = [each.operation for each in region.blocks[0].operations]
+    return (
+        len(operations) == 2
+        and operations[0].name in ("arith.addf", "arith.addi")
+        and set(operations[0].operands) == set(region.blocks[0].arguments)
+        and list(operations[1].operands) == list(operations[0].results)
+    )
 
 
 def define(ir, module, text, op, operands, order=list):

@@ -355,6 +355,7 @@ def scatter_of(name, op, threads):
         of("scatter_dims_to_operand_dims"),
         (of("index_vector_dim") or [0])[0],
         threads=threads,
+        adds=loops.is_addition(op.regions[0]),
     )
 
 

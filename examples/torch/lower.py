@@ -172,6 +172,7 @@ def scatter_of(name, op, threads):
         1,
         fromEnd=True,
         threads=threads,
+        adds=loops.is_addition(op.regions[0]),
     )
     return text, [op.operands[2], op.operands[1], op.operands[0]], lambda given: [given[1], given[0]]
 
