@@ -560,6 +560,11 @@ def trace_only(function, shapes, named={}, **static):
 
 
 def choose_lowering(traced):
+    return choose_lowering_and_text(traced)[0]
+
+
+def choose_lowering_and_text(traced):
+    """Returns what jax.jit(...).lower gives, and its StableHLO without places."""
     lowered = traced.lower()
     text = lowered.as_text()
     calls = host_calls.count_foreign(text)
@@ -568,12 +573,14 @@ def choose_lowering(traced):
         # For a device that it does not know JAX calls a library only for what nothing else does, by our rules.
         try:
             other = traced.lower(lowering_platforms=(host_calls.PLATFORM,))
-            return other if host_calls.count_foreign(other.as_text()) < max(calls, 1) else lowered
+            other_text = other.as_text()
+            if host_calls.count_foreign(other_text) < max(calls, 1):
+                return other, other_text
         except host_calls.Refused:
             raise
         except (NotImplementedError, ValueError):
             pass
-    return lowered
+    return lowered, text
 
 
 def has_no_elements(value):

@@ -125,13 +125,32 @@ typedef struct gpuasync_compile_options {
 } gpuasync_compile_options;
 
 /** Compiles `size` bytes of MLIR, text or bytecode, for one device, and links
- *  the result into this process. `options` may be null. Executables of one
- *  device share a context. Once a caller has closed it, its executables cannot
- *  be called; those compiled later share another one. */
+ *  the result into this process. What an earlier process has compiled is taken
+ *  from the disk cache (gpuasync/DiskCache.h). `options` may be null.
+ * Executables of one device share a context. Once a caller has closed it, its
+ * executables cannot be called; those compiled later share another one. */
 GPUASYNC_API gpuasync_status *
 gpuasync_compile(const void *mlir, size_t size,
                  const gpuasync_compile_options *options,
                  gpuasync_executable **out) GPUASYNC_NOEXCEPT;
+
+/** The same, but the disk cache knows the program by the bytes `source` in
+ * place of its text. A front end gives what it makes the text of, so that
+ *  gpuasync_executable_load needs no text. Equal bytes promise equal programs:
+ *  they cover the version of the front end, too. */
+GPUASYNC_API gpuasync_status *
+gpuasync_compile_source(const void *mlir, size_t size, const void *source,
+                        size_t sourceSize,
+                        const gpuasync_compile_options *options,
+                        gpuasync_executable **out) GPUASYNC_NOEXCEPT;
+/** Takes a program from the disk cache that gpuasync_compile_source was given
+ *  with equal `source`, name and options, in this version of the library, for a
+ *  device and a processor of the same kind. `*out` is null, without an error,
+ * if there is none, or the cache is off. */
+GPUASYNC_API gpuasync_status *
+gpuasync_executable_load(const void *source, size_t sourceSize,
+                         const gpuasync_compile_options *options,
+                         gpuasync_executable **out) GPUASYNC_NOEXCEPT;
 
 /** Gives one reference back; null is ignored. The code stays while callables of
  *  it do. An error of unloading is returned by whichever release is the last.

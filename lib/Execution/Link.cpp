@@ -155,10 +155,21 @@ void *Libraries::findLapack(StringRef name) const {
   return found;
 }
 
-void *findVectorMath(StringRef name) {
+static void *vectorMath() {
   static void *const library = dlopen("libmvec.so.1", RTLD_NOW | RTLD_LOCAL);
-  return library && name.starts_with("_ZGV")
-             ? dlsym(library, name.str().c_str())
+  return library;
+}
+
+void *findVectorMath(StringRef name) {
+  return vectorMath() && name.starts_with("_ZGV")
+             ? dlsym(vectorMath(), name.str().c_str())
+             : nullptr;
+}
+
+const void *addressInVectorMath() {
+  link_map *map = nullptr;
+  return vectorMath() && dlinfo(vectorMath(), RTLD_DI_LINKMAP, &map) == 0
+             ? map->l_ld
              : nullptr;
 }
 

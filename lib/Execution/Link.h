@@ -77,6 +77,8 @@ std::string findBlasLibrary();
 /// A function of glibc's vector math in this process, by its name in libmvec;
 /// null if there is none.
 void *findVectorMath(llvm::StringRef name);
+/// An address in libmvec, null if there is none.
+const void *addressInVectorMath();
 
 /// A symbol of an object file.
 struct ObjectSymbol {

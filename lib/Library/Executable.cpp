@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Execution/Compile.h"
+#include "Execution/CompiledProgram.h"
 #include "Execution/DeviceStart.h"
 #include "Execution/Link.h"
 #include "Execution/Types.h"
@@ -351,9 +352,9 @@ static Callable describe(const Signature &signature, bool hostOnly) {
   return callable;
 }
 
-static Error compileProgram(Program &program, StringRef text, StringRef name,
-                            LibraryOptions &options, StringRef device,
-                            gpuasync_executable &executable) {
+/// Opens the device, and completes the options by what it is.
+static Error openFor(LibraryOptions &options, StringRef device,
+                     gpuasync_executable &executable) {
   CompileOptions &how = options.compile;
   Expected<std::shared_ptr<SharedDevice>> opened = openDevice(device);
   if (!opened)
@@ -379,7 +380,16 @@ static Error compileProgram(Program &program, StringRef text, StringRef name,
       executable.keepsArrays || (executable.device->isCpu && !how.takeStream);
   executable.deviceArrays =
       !executable.device->isCpu && how.place == mlir::gpuasync::PlaceMode::Off;
+  executable.takesStream = how.takeStream;
+  return Error::success();
+}
 
+/// Compiles the text to all that running needs.
+static Error compileProgram(Program &program, StringRef text, StringRef name,
+                            const LibraryOptions &options, Libraries &libraries,
+                            gpuasync_executable &executable,
+                            CompiledProgram &compiled, bool &mayBeKept) {
+  const CompileOptions &how = options.compile;
   if (Error error =
           program.parse(MemoryBuffer::getMemBufferCopy(text, name), name))
     return error;
@@ -403,7 +413,8 @@ static Error compileProgram(Program &program, StringRef text, StringRef name,
   }
   if (signatures.empty())
     return createStringError(name + ": no public function has a body");
-  executable.takesStream = how.takeStream;
+  // What files say the key does not cover.
+  mayBeKept = mayBeKept && !program.linksFiles();
   if (Error error = program.schedule(how))
     return error;
   for (Signature &signature : signatures) {
@@ -420,21 +431,97 @@ static Error compileProgram(Program &program, StringRef text, StringRef name,
     executable.callables.push_back(
         describe(signature, !executable.deviceArrays));
     executable.callables.back().schedule = program.scheduleOf(signature.name);
+    std::optional<CompiledFunction> kept;
+    if (mayBeKept)
+      kept = printSignature(signature);
+    if (!kept) {
+      mayBeKept = false;
+      continue;
+    }
+    if (executable.callables.back().schedule)
+      kept->schedule = executable.callables.back().schedule->toTexts();
+    compiled.functions.push_back(std::move(*kept));
   }
   if (Error error = program.lower(how))
     return error;
   if (Error error = program.translate(how, signatures))
     return error;
-  Libraries libraries;
-  if (Error error = libraries.open(options.sharedLibs))
-    return error;
+  if (libraries.empty())
+    if (Error error = libraries.open(options.sharedLibs))
+      return error;
   libraries.define(options.functions);
   if (Error error = program.checkSymbols(libraries))
     return error;
   Expected<std::unique_ptr<MemoryBuffer>> object = program.makeObject();
   if (!object)
     return object.takeError();
-  if (Error error = executable.linked.link(**object, libraries))
+  compiled.object = std::move(*object);
+  return Error::success();
+}
+
+/// The key of a program in the disk cache. It covers the compiler's own code
+/// and that of the libraries that decide about machine code: what else is
+/// loaded differs between processes that embed the library.
+static gpuasync_digest keyOf(StringRef kind, StringRef text, StringRef name,
+                             const LibraryOptions &options) {
+  gpuasync::KeyBuilder key;
+  key.add("tool", "libgpuasync, LLVM " LLVM_VERSION_STRING);
+  static const char anchor = 0;
+  for (const void *address : {static_cast<const void *>(&anchor),
+                              reinterpret_cast<const void *>(&gpuasync_launch),
+                              addressInVectorMath()}) {
+    key.add("library", unsigned(address != nullptr));
+    if (address)
+      key.addCode(address);
+  }
+  addMachine(key);
+  key.add("name", name).add("kind", kind).add("program", text);
+  addOptions(key, options.compile);
+  for (unsigned number : options.donated)
+    key.add("donated", number);
+  return programKey(key, options.compile.targets);
+}
+
+/// Takes the program from the cache. False if it has to be compiled.
+static Expected<bool> loadProgram(const gpuasync_digest &key,
+                                  const LibraryOptions &options,
+                                  Libraries &libraries,
+                                  gpuasync_executable &executable,
+                                  CompiledProgram &compiled) {
+  gpuasync::DiskEntry entry;
+  if (!entry.lookup(gpuasync_disk_cache_default(), key))
+    return false;
+  std::optional<CompiledProgram> found = fromBytes(entry.bytes());
+  if (!found || found->functions.empty())
+    return false;
+  if (Error error = libraries.open(options.sharedLibs))
+    return std::move(error);
+  // The compiler can say which op it is that calls what does not exist.
+  if (!LinkedProgram::canLink(*found->object, libraries))
+    return false;
+  mlir::MLIRContext types(mlir::MLIRContext::Threading::DISABLED);
+  std::vector<Callable> callables;
+  for (const CompiledFunction &function : found->functions) {
+    std::optional<Signature> signature = parseSignature(types, function);
+    if (!signature)
+      return false;
+    callables.push_back(describe(*signature, !executable.deviceArrays));
+    if (function.schedule.empty())
+      continue;
+    callables.back().schedule =
+        mlir::gpuasync::Schedule::fromTexts(function.schedule);
+    if (!callables.back().schedule)
+      return false;
+  }
+  executable.callables = std::move(callables);
+  compiled = std::move(*found);
+  return true;
+}
+
+static Error linkProgram(const CompiledProgram &compiled,
+                         const Libraries &libraries,
+                         gpuasync_executable &executable) {
+  if (Error error = executable.linked.link(*compiled.object, libraries))
     return error;
   for (Callable &callable : executable.callables) {
     Expected<PackedFunction> function = executable.linked.lookup(callable.name);
@@ -460,20 +547,18 @@ struct Uncancelled {
 };
 } // namespace
 
-gpuasync_status *gpuasync_compile(const void *mlir, size_t size,
-                                  const gpuasync_compile_options *given,
-                                  gpuasync_executable **out) noexcept {
+/// Takes a program from the disk cache, else compiles `text`. Without a text
+/// `*out` stays null if the cache has none.
+static gpuasync_status *make(std::optional<StringRef> text,
+                             std::optional<StringRef> source,
+                             const gpuasync_compile_options *given,
+                             gpuasync_executable **out, StringRef caller) {
   const Uncancelled uncancelled;
-  if (!out)
-    return fail(GPUASYNC_INVALID_ARGUMENT, "gpuasync_compile: `out` is null");
-  *out = nullptr;
-  if (!mlir)
-    return fail(GPUASYNC_INVALID_ARGUMENT, "gpuasync_compile: `mlir` is null");
   gpuasync_compile_options how = {};
   if (given) {
     if (given->structSize < sizeof(size_t))
       return fail(GPUASYNC_INVALID_ARGUMENT,
-                  "gpuasync_compile: options.structSize is " +
+                  caller + ": options.structSize is " +
                       Twine(given->structSize) +
                       ", not the size of the struct");
     // Every member is a word; a part of one is none.
@@ -488,13 +573,52 @@ gpuasync_status *gpuasync_compile(const void *mlir, size_t size,
   if (!options)
     return fail(GPUASYNC_INVALID_ARGUMENT, toString(options.takeError()));
   auto executable = std::make_unique<gpuasync_executable>();
-  // The handlers of diagnostics refer to it.
-  Program program(/*print=*/false);
   StringRef name = how.name ? how.name : "<program>";
-  Error error = compileProgram(
-      program, StringRef(static_cast<const char *>(mlir), size), name, *options,
-      how.device && *how.device ? how.device : "auto", *executable);
-  executable->said = program.said();
+  gpuasync_disk_cache *cache = gpuasync_disk_cache_default();
+  // Addresses are this process's.
+  const bool cached =
+      *gpuasync_disk_cache_folder(cache) != 0 && options->functions.empty();
+  // The handlers of diagnostics refer to it.
+  std::unique_ptr<Program> program;
+  bool isThere = false;
+  Error error = [&]() -> Error {
+    if (Error error =
+            openFor(*options, how.device && *how.device ? how.device : "auto",
+                    *executable))
+      return error;
+    Libraries libraries;
+    CompiledProgram compiled;
+    gpuasync_digest key = {};
+    if (cached) {
+      key = source ? keyOf("source", *source, name, *options)
+                   : keyOf("text", *text, name, *options);
+      Expected<bool> found =
+          loadProgram(key, *options, libraries, *executable, compiled);
+      if (!found)
+        return found.takeError();
+      isThere = *found;
+    }
+    if (isThere) {
+      executable->said = compiled.said;
+    } else if (text) {
+      program = std::make_unique<Program>(/*print=*/false);
+      bool mayBeKept = cached;
+      if (Error error =
+              compileProgram(*program, *text, name, *options, libraries,
+                             *executable, compiled, mayBeKept))
+        return error;
+      compiled.said = program->said();
+      if (mayBeKept) {
+        std::string bytes = toBytes(compiled);
+        gpuasync_disk_cache_store(cache, &key, bytes.data(), bytes.size());
+      }
+      isThere = true;
+    }
+    return isThere ? linkProgram(compiled, libraries, *executable)
+                   : Error::success();
+  }();
+  if (program)
+    executable->said = program->said();
   if (error) {
     std::string message = toString(std::move(error));
     std::string said = StringRef(executable->said).rtrim().str();
@@ -505,8 +629,52 @@ gpuasync_status *gpuasync_compile(const void *mlir, size_t size,
                                                ? name + ": cannot be compiled"
                                                : Twine(message));
   }
-  *out = executable.release();
+  if (isThere)
+    *out = executable.release();
   return nullptr;
+}
+
+gpuasync_status *gpuasync_compile(const void *mlir, size_t size,
+                                  const gpuasync_compile_options *given,
+                                  gpuasync_executable **out) noexcept {
+  if (!out)
+    return fail(GPUASYNC_INVALID_ARGUMENT, "gpuasync_compile: `out` is null");
+  *out = nullptr;
+  if (!mlir)
+    return fail(GPUASYNC_INVALID_ARGUMENT, "gpuasync_compile: `mlir` is null");
+  return make(StringRef(static_cast<const char *>(mlir), size), std::nullopt,
+              given, out, "gpuasync_compile");
+}
+
+gpuasync_status *gpuasync_compile_source(const void *mlir, size_t size,
+                                         const void *source, size_t sourceSize,
+                                         const gpuasync_compile_options *given,
+                                         gpuasync_executable **out) noexcept {
+  if (!out)
+    return fail(GPUASYNC_INVALID_ARGUMENT,
+                "gpuasync_compile_source: `out` is null");
+  *out = nullptr;
+  if (!mlir || !source)
+    return fail(GPUASYNC_INVALID_ARGUMENT,
+                "gpuasync_compile_source: `mlir` or `source` is null");
+  return make(StringRef(static_cast<const char *>(mlir), size),
+              StringRef(static_cast<const char *>(source), sourceSize), given,
+              out, "gpuasync_compile_source");
+}
+
+gpuasync_status *gpuasync_executable_load(const void *source, size_t sourceSize,
+                                          const gpuasync_compile_options *given,
+                                          gpuasync_executable **out) noexcept {
+  if (!out)
+    return fail(GPUASYNC_INVALID_ARGUMENT,
+                "gpuasync_executable_load: `out` is null");
+  *out = nullptr;
+  if (!source)
+    return fail(GPUASYNC_INVALID_ARGUMENT,
+                "gpuasync_executable_load: `source` is null");
+  return make(std::nullopt,
+              StringRef(static_cast<const char *>(source), sourceSize), given,
+              out, "gpuasync_executable_load");
 }
 
 static gpuasync_status *release(gpuasync_executable *executable) {

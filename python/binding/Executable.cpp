@@ -11,6 +11,7 @@
 #include "Schedule.h"
 
 #include "GPUAsync-C/GPUAsync.h"
+#include "gpuasync/DiskCache.h"
 
 #include <cstring>
 #include <new>
@@ -47,13 +48,10 @@ static std::string inPython(std::string message) {
   return message;
 }
 
-PyObject *compile(PyObject *, PyObject *args) {
-  const char *program, *name, *device, *options;
-  Py_ssize_t size;
-  if (!PyArg_ParseTuple(args, "y#ysy:compile", &program, &size, &name, &device,
-                        &options))
-    return nullptr;
-  gpuasync_compile_options how = {sizeof(how), name, device, options};
+/// Compiles the program; without one takes it from the disk cache, and returns
+/// None if it is not there.
+static PyObject *make(const char *program, size_t size, const char *source,
+                      size_t sourceSize, const gpuasync_compile_options &how) {
   struct Owned {
     gpuasync_executable *raw = nullptr;
     ~Owned() { gpuasync_status_free(gpuasync_executable_release(raw)); }
@@ -61,12 +59,18 @@ PyObject *compile(PyObject *, PyObject *args) {
   gpuasync::Status status = [&] {
     WithoutGil free;
     return gpuasync::Status(
-        gpuasync_compile(program, size_t(size), &how, &owned.raw));
+        !program
+            ? gpuasync_executable_load(source, sourceSize, &how, &owned.raw)
+        : source ? gpuasync_compile_source(program, size, source, sourceSize,
+                                           &how, &owned.raw)
+                 : gpuasync_compile(program, size, &how, &owned.raw));
   }();
   if (!status.ok()) {
     raise(Error::Compile, status.code(), inPython(status.message()));
     return nullptr;
   }
+  if (!owned.raw)
+    Py_RETURN_NONE;
   auto place = std::make_shared<Place>(owned.raw);
   Ref functions(PyDict_New()), attributes(PyDict_New());
   Executable *self = functions && attributes
@@ -80,6 +84,39 @@ PyObject *compile(PyObject *, PyObject *args) {
   new (&self->place) std::shared_ptr<Place>(std::move(place));
   PyObject_GC_Track(self);
   return reinterpret_cast<PyObject *>(self);
+}
+
+PyObject *compile(PyObject *, PyObject *args) {
+  const char *program, *name, *device, *options, *source;
+  Py_ssize_t size, sourceSize;
+  if (!PyArg_ParseTuple(args, "y#ysyz#:compile", &program, &size, &name,
+                        &device, &options, &source, &sourceSize))
+    return nullptr;
+  return make(program, size_t(size), source, size_t(sourceSize),
+              {sizeof(gpuasync_compile_options), name, device, options});
+}
+
+PyObject *load(PyObject *, PyObject *args) {
+  const char *name, *device, *options, *source;
+  Py_ssize_t sourceSize;
+  if (!PyArg_ParseTuple(args, "ysyy#:load", &name, &device, &options, &source,
+                        &sourceSize))
+    return nullptr;
+  return make(nullptr, 0, source, size_t(sourceSize),
+              {sizeof(gpuasync_compile_options), name, device, options});
+}
+
+PyObject *cacheFolder(PyObject *, PyObject *) {
+  return PyUnicode_DecodeFSDefault(
+      gpuasync_disk_cache_folder(gpuasync_disk_cache_default()));
+}
+
+PyObject *takeCacheWarning(PyObject *, PyObject *) {
+  gpuasync::Status warning(
+      gpuasync_disk_cache_take_warning(gpuasync_disk_cache_default()));
+  if (warning.ok())
+    Py_RETURN_NONE;
+  return textOf(warning.message());
 }
 
 static int traverse(PyObject *object, visitproc visit, void *arg) {

@@ -14,8 +14,16 @@ namespace binding {
 
 /// Makes the type and puts it into the module. False after an error.
 bool initExecutable(PyObject *module);
-/// compile(program: bytes, name: str, device: str, options: str).
+/// compile(program: bytes, name: str, device: str, options: str, source: bytes
+/// or None).
 PyObject *compile(PyObject *module, PyObject *args);
+/// load(name: str, device: str, options: str, source: bytes). None if the disk
+/// cache does not have the program.
+PyObject *load(PyObject *module, PyObject *args);
+/// cache_folder(). "" if the cache is off.
+PyObject *cacheFolder(PyObject *module, PyObject *);
+/// take_cache_warning(). None, or the one warning of the disk cache.
+PyObject *takeCacheWarning(PyObject *module, PyObject *);
 
 } // namespace binding
 

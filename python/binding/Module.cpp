@@ -135,7 +135,18 @@ static PyObject *checkInterpreter(PyObject *, PyObject *) {
 
 static PyMethodDef functions[] = {
     {"compile", entry<compile>, METH_VARARGS,
-     "compile(program, name, device, options)\n--\n\nSee gpu_async.compile."},
+     "compile(program, name, device, options, source)\n--\n\nSee "
+     "gpu_async.compile. The disk cache knows the program by the bytes "
+     "`source`, None for its text."},
+    {"load", entry<load>, METH_VARARGS,
+     "load(name, device, options, source)\n--\n\nThe Executable that the disk "
+     "cache knows by the bytes `source`, else None."},
+    {"cache_folder", entry<cacheFolder>, METH_NOARGS,
+     "cache_folder()\n--\n\nThe folder of the disk cache, empty if it is "
+     "off."},
+    {"take_cache_warning", entry<takeCacheWarning>, METH_NOARGS,
+     "take_cache_warning()\n--\n\nThe one warning of the disk cache, else "
+     "None."},
     {"check_interpreter", checkInterpreter, METH_NOARGS,
      "check_interpreter()\n--\n\nAn ImportError in any interpreter but the "
      "first that imports the package."},

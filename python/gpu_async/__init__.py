@@ -98,10 +98,27 @@ def compile(program, device="auto", *, name=None, **options):
         program = program.encode()
     elif not isinstance(program, (bytes, bytearray, memoryview)):
         raise TypeError("a program is MLIR's text, its bytecode, or a path, not a %s" % type(program).__name__)
+    return _compile(program, device, name, options)
+
+
+def _compile(program, device, name, options, source=None):
+    """compile() of bytes, which the disk cache knows by the bytes `source` if these are given."""
     # Names of files need not be UTF-8.
-    executable = _binding.compile(bytes(program), os.fsencode(name or "<program>"), device,
-                                  os.fsencode(_words(options)))
+    return _made(_binding.compile(bytes(program), os.fsencode(name or "<program>"), device,
+                                  os.fsencode(_words(options)), source))
+
+
+def _load(source, device, name, options):
+    """What _compile() has put into the disk cache under `source`, or None."""
+    executable = _binding.load(os.fsencode(name), device, os.fsencode(_words(options)), source)
+    return _made(executable) if executable is not None else None
+
+
+def _made(executable):
     _warn(executable.diagnostics)
+    said = _binding.take_cache_warning()
+    if said:
+        warnings.warn(said, CompileWarning, stacklevel=_caller_level())
     _tell_jax()
     return executable
 
@@ -132,11 +149,17 @@ def _warn(diagnostics):
 
 def _warn_caller(messages):
     """Shows warnings at the line of the caller of this package, not at one of a front end's here."""
+    level = _caller_level()
+    for message in messages:
+        warnings.warn(message, CompileWarning, stacklevel=level)
+
+
+def _caller_level():
+    """The `stacklevel` of a warning that the calling function gives: it is about the line of the package's user."""
     level, frame, package = 1, sys._getframe(1), os.path.dirname(__file__) + os.sep
     while frame.f_back and frame.f_code.co_filename.startswith(package):
         level, frame = level + 1, frame.f_back
-    for message in messages:
-        warnings.warn(message, CompileWarning, stacklevel=level + 1)
+    return level
 
 
 def _refuse_path(text):

@@ -379,6 +379,39 @@ TEST(Library, OptionsOfOtherSizes) {
   unsetenv("GPU_ASYNC_DEVICE");
 }
 
+// The cache is off in these tests; test/Python/disk-cache.py has one.
+TEST(Library, SourcesWithoutADiskCache) {
+  const std::string text = "func.func @f(%x: f32) -> f32 { return %x : f32 }";
+  gpuasync_compile_options options = {sizeof(options), "f", "cpu", nullptr};
+  auto *none = reinterpret_cast<gpuasync_executable *>(1);
+  gpuasync_executable *executable = none;
+  Status status(gpuasync_executable_load("one", 3, &options, &executable));
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(executable, nullptr);
+  status = Status(gpuasync_compile_source(text.data(), text.size(), "one", 3,
+                                          &options, &executable));
+  ASSERT_TRUE(status.ok()) << status.message();
+  ASSERT_NE(executable, nullptr);
+  EXPECT_STREQ(gpuasync_executable_function_name(executable, 0), "f");
+  EXPECT_TRUE(Status(gpuasync_executable_release(executable)).ok());
+  executable = none;
+  status = Status(gpuasync_executable_load(nullptr, 0, &options, &executable));
+  EXPECT_EQ(status.code(), GPUASYNC_INVALID_ARGUMENT);
+  EXPECT_EQ(executable, nullptr);
+  executable = none;
+  status = Status(gpuasync_compile_source(text.data(), text.size(), nullptr, 0,
+                                          &options, &executable));
+  EXPECT_EQ(status.code(), GPUASYNC_INVALID_ARGUMENT);
+  EXPECT_EQ(executable, nullptr);
+  status =
+      Status(gpuasync_executable_load("one", 3, &options, /*out=*/nullptr));
+  EXPECT_EQ(status.code(), GPUASYNC_INVALID_ARGUMENT);
+  options.device = "nope";
+  status = Status(gpuasync_executable_load("one", 3, &options, &executable));
+  EXPECT_EQ(status.code(), GPUASYNC_INVALID_ARGUMENT);
+  EXPECT_EQ(executable, nullptr);
+}
+
 // One device is one context by all of its names.
 TEST(Library, NamesOfOneDevice) {
   Executable cpu(gated);

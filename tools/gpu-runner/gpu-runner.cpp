@@ -279,11 +279,11 @@ Expected<bool> Run::load(const gpuasync::KeyBuilder &job) {
   times.read = double(entry.readNs()) / 1e6;
   times.verify = double(entry.verifyNs()) / 1e6;
   std::optional<CompiledProgram> found = fromBytes(entry.bytes());
-  if (!found)
+  if (!found || found->functions.size() != 1)
     return false;
   types.emplace(mlir::MLIRContext::Threading::DISABLED);
   std::optional<Signature> signature =
-      parseSignature(*types, options.entryPoint, *found);
+      parseSignature(*types, found->functions.front());
   if (!signature)
     return false;
   if (Error error = libraries.open(options.sharedLibs))
@@ -367,8 +367,10 @@ Error Run::compile(const gpuasync::KeyBuilder &job) {
   times.codegen = time.next();
 
   // What files say that the key does not cover cannot be kept.
+  std::optional<CompiledFunction> kept;
   if (strcmp(use.program, "miss") == 0 && !linksFiles &&
-      printSignature(*entry, compiled)) {
+      (kept = printSignature(*entry))) {
+    compiled.functions = {std::move(*kept)};
     std::string bytes = toBytes(compiled);
     gpuasync_digest key = programKey(job, targets), seen = job.key();
     if (gpuasync_disk_cache_store(cache, &key, bytes.data(), bytes.size()) &&
@@ -417,7 +419,8 @@ Error Run::prepare() {
   // It covers the loaded code, which does not yet include the driver's.
   gpuasync::KeyBuilder job;
   if (cached)
-    job = jobKey(options, nameOf(options), input->getBuffer());
+    job = jobKey(options, compileOptions(options), nameOf(options),
+                 input->getBuffer());
   times.key = time.next();
 
   libraries.allowAtExit();

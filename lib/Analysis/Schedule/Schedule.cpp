@@ -15,6 +15,8 @@
 #include "llvm/Support/ConvertUTF.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace mlir::gpuasync;
 
@@ -511,6 +513,82 @@ void ScheduleReader::read(FunctionOpInterface function) {
 
 Schedule::Schedule(FunctionOpInterface function) {
   ScheduleReader(*this).read(function);
+}
+
+//===----------------------------------------------------------------------===//
+// For files
+//===----------------------------------------------------------------------===//
+
+std::vector<std::string> Schedule::toTexts() const {
+  std::vector<std::string> texts = {name};
+  auto add = [&](auto... numbers) {
+    (texts.push_back(std::to_string(int64_t(numbers))), ...);
+  };
+  add(ops, events, waits, hostWaits, streams.size(), nodes.size(),
+      edges.size());
+  llvm::append_range(texts, streams);
+  for (const Node &node : nodes) {
+    texts.push_back(node.label);
+    texts.push_back(node.detail);
+    add(node.kind, node.stream, node.depth, node.count, node.id, node.lastId);
+  }
+  for (const Edge &edge : edges)
+    add(edge.from, edge.to, edge.fromStream, edge.toStream, edge.kind);
+  return texts;
+}
+
+std::optional<Schedule> Schedule::fromTexts(ArrayRef<std::string> texts) {
+  bool isValid = true;
+  auto take = [&]() -> StringRef {
+    if (texts.empty()) {
+      isValid = false;
+      return "";
+    }
+    StringRef text = texts.front();
+    texts = texts.drop_front();
+    return text;
+  };
+  // A number from `least` to before `end`.
+  auto number = [&](int64_t least, int64_t end) {
+    int64_t value = least;
+    if (take().getAsInteger(10, value) || value < least || value >= end) {
+      isValid = false;
+      return least;
+    }
+    return value;
+  };
+  constexpr int64_t most = std::numeric_limits<int32_t>::max();
+  Schedule schedule;
+  schedule.name = take().str();
+  for (unsigned *count :
+       {&schedule.ops, &schedule.events, &schedule.waits, &schedule.hostWaits})
+    *count = unsigned(number(0, most));
+  const int64_t streams = number(0, most), nodes = number(0, most),
+                edges = number(0, most);
+  for (int64_t i = 0; i < streams && isValid; ++i)
+    schedule.streams.push_back(take().str());
+  for (int64_t i = 0; i < nodes && isValid; ++i) {
+    Node &node = schedule.nodes.emplace_back();
+    node.label = take().str();
+    node.detail = take().str();
+    node.kind = NodeKind(number(0, int64_t(NodeKind::Return) + 1));
+    node.stream = int(number(-1, streams));
+    node.depth = unsigned(number(0, most));
+    node.count = unsigned(number(0, most));
+    node.id = number(-1, std::numeric_limits<int64_t>::max());
+    node.lastId = number(-1, std::numeric_limits<int64_t>::max());
+  }
+  for (int64_t i = 0; i < edges && isValid; ++i) {
+    Edge &edge = schedule.edges.emplace_back();
+    edge.from = unsigned(number(0, nodes));
+    edge.to = unsigned(number(0, nodes));
+    edge.fromStream = int(number(-1, streams));
+    edge.toStream = int(number(-1, streams));
+    edge.kind = EdgeKind(number(0, int64_t(EdgeKind::Added) + 1));
+  }
+  if (!isValid || !texts.empty())
+    return std::nullopt;
+  return schedule;
 }
 
 //===----------------------------------------------------------------------===//

@@ -14,7 +14,7 @@ import numpy
 import gpu_async
 
 from .. import _binding
-from . import host_calls, lower_jax, static
+from . import host_calls, kept, lower_jax, static
 
 
 # How an argument is passed: an array, or a number by value. JAX lets other operands decide about the type of a weak one,
@@ -136,18 +136,9 @@ class Jit:
                 raise gpu_async.ArgumentError("result %d of a function of gpu_async.jit is of %s"
                                               % (number, _UNSUPPORTED % result.dtype.name))
         calls = host_calls.HostCalls()
-        try:
-            program = lower_jax.lower(lower_jax.choose_lowering(traced), by_value, calls, static.is_gpu(self._device))
-            if calls.lapack:
-                _provide_lapack()
-        except ValueError as error:  # of what has no lowering
-            raise gpu_async.CompileError(str(error)) from None
         arrays = [place for place, (_, _, how) in enumerate(types) if how in (ARRAY, WEAK_ARRAY)]
         donated = self._find_donated(shapes, values, arrays)
-        functions = ["%s:%#x" % (each.symbol, each.address) for each in calls.callbacks]
-        exe = gpu_async.compile(program, self._device, name=static.name_of(self._function),
-                                **{"place": "device", "donate": donated or None, **self._options,
-                                   "functions": functions or None})
+        exe = self._make(traced, by_value, calls, {"place": "device", "donate": donated or None, **self._options})
         main = exe["main"]
         main._name_donation("%s, a function of gpu_async.jit" % static.name_of(self._function))
         if calls.lapack and exe.device != "cpu":
@@ -156,6 +147,24 @@ class Jit:
         if calls.callbacks:
             main = _Calling(main, calls.callbacks)
         return main, tree, _finish(results, main.results), arrays + by_value if by_value else None
+
+    def _make(self, traced, by_value, calls, options):
+        """The executable of a trace: from the disk cache, or compiled. `calls` gets what it calls on the host."""
+        name = static.name_of(self._function)
+        try:
+            lowered, text = lower_jax.choose_lowering_and_text(traced)
+            source = kept.source_of(text, by_value)
+            exe = gpu_async._load(source, self._device, name, options) if source else None
+            if exe is not None:
+                return exe
+            program = lower_jax.lower(lowered, by_value, calls, static.is_gpu(self._device))
+            if calls.lapack:
+                _provide_lapack()
+        except ValueError as error:  # of what has no lowering
+            raise gpu_async.CompileError(str(error)) from None
+        if calls.callbacks:
+            options = {**options, "functions": ["%s:%#x" % (each.symbol, each.address) for each in calls.callbacks]}
+        return gpu_async._compile(program.encode(), self._device, name, options, source)
 
     def _find_donated(self, shapes, values, order):
         """The numbers of the program's arguments that are donated. Numbers passed by value have no memory."""

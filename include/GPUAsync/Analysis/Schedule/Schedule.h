@@ -14,6 +14,8 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/DenseMap.h"
 
+#include <optional>
+
 namespace mlir::gpuasync {
 
 /// What a function in the stream form does, in program order. A plain value:
@@ -86,8 +88,15 @@ public:
   /// One document, without scripts, fonts or links; light and dark.
   void printSvg(raw_ostream &os) const;
 
+  /// The schedule as texts, for a file that another process reads.
+  std::vector<std::string> toTexts() const;
+  /// The schedule of such texts; nothing if they are others.
+  static std::optional<Schedule> fromTexts(ArrayRef<std::string> texts);
+
 private:
   friend class ScheduleReader;
+
+  Schedule() = default;
 
   std::string name;
   std::vector<Node> nodes;

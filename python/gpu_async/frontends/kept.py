@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the disk cache knows functions of gpu_async.jit by."""
+
+import glob
+import hashlib
+import os
+
+import jax
+import jaxlib
+
+from .. import _binding
+
+# What lowers, as it is when it is imported.
+_FILES = ("constants.py", "fourier.py", "from_jax.py", "host_calls.py", "kept.py", "loops.py", "lower_jax.py", "numerics.py")
+
+
+def _hash_of_lowering():
+    """A hash of what makes a program of StableHLO, or None if it cannot be told: these files, and jaxlib's passes."""
+    digest = hashlib.sha256()
+    here, libraries = os.path.dirname(__file__), os.path.dirname(jaxlib.__file__)
+    try:
+        for name in _FILES:
+            with open(os.path.join(here, name), "rb") as file:
+                _add(digest, file.read())
+        found = sorted(glob.glob(os.path.join(libraries, "*.so*"))) + sorted(
+            glob.glob(os.path.join(libraries, "mlir", "_mlir_libs", "*.so*")))
+        for path in found:
+            status = os.stat(path)
+            _add(digest, repr((os.path.relpath(path, libraries), status.st_size, status.st_mtime_ns)).encode())
+    except OSError:
+        return None
+    if not found:
+        return None
+    _add(digest, repr((jax.__version__, jaxlib.__version__)).encode())
+    return digest
+
+
+def _add(digest, part):
+    digest.update(b"%d " % len(part))
+    digest.update(part)
+
+
+_lowering = _hash_of_lowering()
+
+
+def source_of(text, by_value):
+    """Returns the bytes that the disk cache knows a program by, or None if it is not to be kept.
+
+    `text` is StableHLO without places. Nothing that is compiled has places of it: an error of the lowering has, and is not
+    kept.
+    """
+    # The elements of these are not in the text, and what is called on the host the lowering finds out.
+    if _lowering is None or not _binding.cache_folder() or any(
+            each in text for each in ("dense_resource<", "__elided__", "@gpu_async.")):
+        return None
+    digest = _lowering.copy()
+    _add(digest, repr(list(by_value)).encode())
+    _add(digest, text.encode())
+    return digest.digest()
