@@ -32,6 +32,20 @@ def measure(title, function, arguments, results):
     print("%-40s gpu_async %8.2f us   JAX %8.2f us   ratio %5.2f" % (title, mine, jaxs, mine / jaxs))
 
 
+def measure_call(title, function, arguments):
+    """A program of JAX's that calls a function of gpu_async.jit(ffi=True), beside one that is JAX's alone."""
+    import gpu_async as ga
+    import jax
+
+    called = ga.jit(function, device="cpu", ffi=True)
+    ours, theirs = jax.jit(lambda *a: called(*a)), jax.jit(function)
+    for _ in range(100):
+        ours(*arguments).block_until_ready(), theirs(*arguments).block_until_ready()
+    mine, jaxs = map(min, zip(*((least(lambda *a: ours(*a).block_until_ready(), arguments),
+                                 least(lambda *a: theirs(*a).block_until_ready(), arguments)) for _ in range(31))))
+    print("%-40s gpu_async %8.2f us   JAX %8.2f us   ratio %5.2f" % (title, mine, jaxs, mine / jaxs))
+
+
 def main():
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     import jax.numpy as jnp
@@ -55,6 +69,7 @@ def main():
     measure("an array of JAX's and a number", scale, (row, 2.0), False)
     measure("a tree of 100 arrays of JAX's", total, (tree,), False)
     measure("a tree of 100 results", total, (tree,), True)
+    measure_call("a call by ffi in a program of jax.jit", add, (row,))
 
 
 if __name__ == "__main__":

@@ -659,9 +659,10 @@ def place_of(op):
     """The line of the program that the operation is of, or of the call of the function of JAX's own that it is in."""
     while op is not None:
         lines = re.findall(r'"([^"]*\.py)":(\d+)', str(op.location))
-        # Not those of `trace` and of its caller in the package.
+        # Not those of `trace` and of its callers in the package.
         folder = os.path.dirname(__file__)
-        here = {__file__, host_calls.__file__, os.path.join(folder, "from_jax.py")}
+        callers = [os.path.join(folder, name) for name in ("from_jax.py", "jax_calls.py")]
+        here = {__file__, host_calls.__file__, *callers}
         lines = [(path, line) for path, line in lines if path not in here]
         if lines:
             return " at %s:%s" % (os.path.basename(lines[0][0]), lines[0][1])

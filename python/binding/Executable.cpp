@@ -9,6 +9,7 @@
 #include "Errors.h"
 #include "Function.h"
 #include "Schedule.h"
+#include "XlaCalls.h"
 
 #include "GPUAsync-C/GPUAsync.h"
 #include "gpuasync/DiskCache.h"
@@ -256,6 +257,20 @@ static PyObject *release(PyObject *object, PyObject *) {
   Py_RETURN_NONE;
 }
 
+static PyObject *keepFunction(PyObject *object, PyObject *args) {
+  Executable *self = cast(object);
+  const char *function, *program;
+  if (!PyArg_ParseTuple(args, "ss:_keep_for_xla", &function, &program) ||
+      !isThere(self))
+    return nullptr;
+  gpuasync::Status status = keepForXla(self->raw, function, program);
+  if (!status.ok()) {
+    raise(Error::Call, status);
+    return nullptr;
+  }
+  Py_RETURN_NONE;
+}
+
 static PyObject *enter(PyObject *object, PyObject *) {
   Py_INCREF(object);
   return object;
@@ -352,6 +367,9 @@ static PyMethodDef methods[] = {
      "which stream, and what waits for what: a Schedule. None is the only "
      "function. An Error if there is no such function, or the program was "
      "given in LLVM dialect."},
+    {"_keep_for_xla", entry<keepFunction>, METH_VARARGS,
+     "_keep_for_xla(function, program)\n--\n\nKeeps the function for ever, as "
+     "what custom calls of XLA's with that attribute call."},
     {"__enter__", enter, METH_NOARGS, nullptr},
     {"__exit__", entry<leave>, METH_VARARGS, nullptr},
     {"__dir__", entry<dir>, METH_NOARGS, nullptr},

@@ -14,6 +14,7 @@
 #include "Function.h"
 #include "Operators.h"
 #include "Trace.h"
+#include "XlaCalls.h"
 
 #include "gpuasync/Lapack.h"
 
@@ -165,6 +166,9 @@ static PyMethodDef functions[] = {
      "made."},
     {"weaken", entry<weaken>, METH_O,
      "weaken(array)\n--\n\nSets Array.weak_type, and returns the array."},
+    {"xla_handler", entry<xlaHandler>, METH_NOARGS,
+     "xla_handler()\n--\n\nThe capsule of the handler of custom calls, for "
+     "jax.ffi.register_ffi_target."},
     {"wait_abandoned", entry<waitAbandoned>, METH_O,
      "wait_abandoned(timeout)\n--\n\nSee gpu_async.wait_abandoned."},
     {"trace_start", entry<startTrace>, METH_O,

@@ -189,7 +189,7 @@ def _words(options):
 
 
 def jit(function=None, device="auto", *, static_argnums=None, static_argnames=None, donate_argnums=None, donate_argnames=None,
-        **options):
+        ffi=False, **options):
     """Compiles a function of JAX arrays at its first call with each shape.
 
     Without a function, as in `@jit(device="cpu")`, it is what takes one. A method becomes a method.
@@ -199,18 +199,20 @@ def jit(function=None, device="auto", *, static_argnums=None, static_argnames=No
     `options` are those of compile. The result takes what the function takes, by position and by name, and Arrays;
     it returns what the function returns with Arrays in place of JAX's, and its `schedule(*args)`
     is the Schedule of such a call. Where JAX traces the caller, the function is part of the caller, as with jax.jit.
+    With `ffi`, such a caller calls the compiled program, on the CPU.
     Needs jax and jaxlib.
     """
     if function is None:
         return lambda function: jit(function, device, static_argnums=static_argnums, static_argnames=static_argnames,
-                                    donate_argnums=donate_argnums, donate_argnames=donate_argnames, **options)
+                                    donate_argnums=donate_argnums, donate_argnames=donate_argnames, ffi=ffi,
+                                    **options)
     if not callable(function):
         raise TypeError("gpu_async.jit takes a function, given %r" % (function,))
     for option in _OF_JAX.intersection(options):
         raise TypeError("gpu_async.jit does not take %s, an option of jax.jit; leave it out" % option)
     from .frontends import from_jax
 
-    return from_jax.Jit(function, device, options, static_argnums, static_argnames, donate_argnums, donate_argnames)
+    return from_jax.Jit(function, device, options, static_argnums, static_argnames, donate_argnums, donate_argnames, ffi)
 
 
 # Options of jax.jit: a program is for one device.

@@ -14,7 +14,7 @@ import numpy
 import gpu_async
 
 from .. import _binding
-from . import host_calls, kept, lower_jax, static
+from . import host_calls, kept, lower_jax, nesting, static
 
 
 # How an argument is passed: an array, or a number by value. JAX lets other operands decide about the type of a weak one,
@@ -26,7 +26,7 @@ class Jit:
     """A function that is compiled once for each shape of its arguments, and each value of its static ones."""
 
     def __init__(self, function, device, options, static_argnums=None, static_argnames=None, donate_argnums=None,
-                 donate_argnames=None):
+                 donate_argnames=None, ffi=False):
         functools.update_wrapper(self, function)
         self._function, self._device, self._options = function, device, options
         self._static = None
@@ -43,6 +43,11 @@ class Jit:
                                  "memory; leave it out of one of the two" % (both, static.name_of(function)))
         self._compiled = {}
         self._locks = {}
+        self._calls = None
+        if ffi:
+            from . import jax_calls  # it uses more of JAX than all else
+
+            self._calls = jax_calls.Calls(self)
 
     def __call__(self, *args, **named):
         try:
@@ -50,7 +55,7 @@ class Jit:
         except (_Traced, lower_jax.Captured):
             found = None
         if found is None:
-            return self._traced(*args, **named)
+            return self._call_in_jax(args, named)
         (main, results, finish, order), leaves = found
         try:
             made = main(*leaves) if order is None else main(*[leaves[place] for place in order])
@@ -61,6 +66,16 @@ class Jit:
         if finish is None:
             return jax.tree_util.tree_unflatten(results, made if isinstance(made, tuple) else (made,))
         return jax.tree_util.tree_unflatten(results, finish(made))
+
+    def _call_in_jax(self, args, named):
+        """Makes the call part of a caller that JAX traces."""
+        if self._calls is not None:
+            try:
+                return self._calls(args, named)
+            except nesting.Unfit as error:
+                if not nesting.is_inlined():
+                    raise gpu_async.ArgumentError(str(error)) from None
+        return self._traced(*args, **named)
 
     def __get__(self, instance, owner=None):
         return self if instance is None else Method(self, instance)
@@ -124,12 +139,7 @@ class Jit:
         for number, (_, dtype, _) in enumerate(types):
             if not _is_supported(dtype):
                 raise gpu_async.ArgumentError(self._describe(shapes, values, number, "is of " + _UNSUPPORTED % dtype.name))
-        args, named = static.merge(*shapes, values)
-        self._check(args, named)
-        places = [place for place, *_ in values]
-        traced = lower_jax.trace_only(
-            self._function, args, named, static_argnums=tuple(place for place in places if isinstance(place, int)),
-            static_argnames=tuple(place for place in places if isinstance(place, str)))
+        traced = self._trace(shapes, values)
         results, tree = jax.tree_util.tree_flatten(traced.out_info)
         for number, result in enumerate(results):
             if not _is_supported(result.dtype):
@@ -138,7 +148,8 @@ class Jit:
         calls = host_calls.HostCalls()
         arrays = [place for place, (_, _, how) in enumerate(types) if how in (ARRAY, WEAK_ARRAY)]
         donated = self._find_donated(shapes, values, arrays)
-        exe = self._make(traced, by_value, calls, {"place": "device", "donate": donated or None, **self._options})
+        options = {"place": "device", "donate": donated or None, **self._options}
+        exe, _ = self._make(traced, by_value, calls, options, self._device)
         main = exe["main"]
         main._name_donation("%s, a function of gpu_async.jit" % static.name_of(self._function))
         if calls.lapack and exe.device != "cpu":
@@ -148,23 +159,40 @@ class Jit:
             main = _Calling(main, calls.callbacks)
         return main, tree, _finish(results, main.results), arrays + by_value if by_value else None
 
-    def _make(self, traced, by_value, calls, options):
-        """The executable of a trace: from the disk cache, or compiled. `calls` gets what it calls on the host."""
+    def _trace(self, shapes, values):
+        """What JAX traces for arguments of such shapes. Raises Captured."""
+        args, named = static.merge(*shapes, values)
+        self._check(args, named)
+        places = [place for place, *_ in values]
+        with nesting.inlined():
+            return lower_jax.trace_only(
+                _anew(self._function), args, named, static_argnums=tuple(place for place in places if isinstance(place, int)),
+                static_argnames=tuple(place for place in places if isinstance(place, str)))
+
+    def _make(self, traced, by_value, calls, options, device):
+        """The executable of a trace, from the disk cache or compiled, and the trace's StableHLO. `calls` gets what it
+        calls on the host."""
         name = static.name_of(self._function)
         try:
-            lowered, text = lower_jax.choose_lowering_and_text(traced)
+            with nesting.inlined():
+                lowered, text = lower_jax.choose_lowering_and_text(traced)
             source = kept.source_of(text, by_value)
-            exe = gpu_async._load(source, self._device, name, options) if source else None
+            exe = gpu_async._load(source, device, name, options) if source else None
             if exe is not None:
-                return exe
-            program = lower_jax.lower(lowered, by_value, calls, static.is_gpu(self._device))
+                return exe, text
+            program = lower_jax.lower(lowered, by_value, calls, static.is_gpu(device))
             if calls.lapack:
                 _provide_lapack()
         except ValueError as error:  # of what has no lowering
             raise gpu_async.CompileError(str(error)) from None
         if calls.callbacks:
             options = {**options, "functions": ["%s:%#x" % (each.symbol, each.address) for each in calls.callbacks]}
-        return gpu_async._compile(program.encode(), self._device, name, options, source)
+        return gpu_async._compile(program.encode(), device, name, options, source), text
+
+    @staticmethod
+    def _takes_in_jax(dtype):
+        """Whether calls from programs of JAX's pass arrays of the type."""
+        return _is_supported(dtype) and not _is_key(dtype)
 
     def _find_donated(self, shapes, values, order):
         """The numbers of the program's arguments that are donated. Numbers passed by value have no memory."""
@@ -292,6 +320,17 @@ class Method:
 
     def __hash__(self):
         return hash((id(self.__func__), id(self.__self__)))
+
+
+def _anew(function):
+    """The function as one that JAX has not traced yet: it keeps lowerings by what it has traced, and in these a call of
+    jax_calls is another thing than here."""
+
+    @functools.wraps(function)
+    def call(*args, **named):
+        return function(*args, **named)
+
+    return call
 
 
 class _Refused(Exception):

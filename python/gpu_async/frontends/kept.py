@@ -11,7 +11,8 @@ import jaxlib
 from .. import _binding
 
 # What lowers, as it is when it is imported.
-_FILES = ("constants.py", "fourier.py", "from_jax.py", "host_calls.py", "kept.py", "loops.py", "lower_jax.py", "numerics.py")
+_FILES = ("constants.py", "fourier.py", "from_jax.py", "host_calls.py", "jax_calls.py", "kept.py", "loops.py", "lower_jax.py",
+          "nesting.py", "numerics.py", "static.py")
 
 
 def _hash_of_lowering():
@@ -49,9 +50,13 @@ def source_of(text, by_value):
     `text` is StableHLO without places. Nothing that is compiled has places of it: an error of the lowering has, and is not
     kept.
     """
+    return digest_of(text, by_value) if _binding.cache_folder() else None
+
+
+def digest_of(text, by_value):
+    """Returns a hash of a program and of what lowers it, or None if the text is not all of the program."""
     # The elements of these are not in the text, and what is called on the host the lowering finds out.
-    if _lowering is None or not _binding.cache_folder() or any(
-            each in text for each in ("dense_resource<", "__elided__", "@gpu_async.")):
+    if _lowering is None or any(each in text for each in ("dense_resource<", "__elided__", "@gpu_async.")):
         return None
     digest = _lowering.copy()
     _add(digest, repr(list(by_value)).encode())
