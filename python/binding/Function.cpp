@@ -657,6 +657,10 @@ static PyObject *getResults(PyObject *object, void *) {
   return textsOf(signatureOf(object).results);
 }
 
+static PyObject *getDevice(PyObject *object, void *) {
+  return textOf(signatureOf(object).place->name());
+}
+
 static PyObject *getName(PyObject *object, void *) {
   return textOf(signatureOf(object).name);
 }
@@ -718,6 +722,7 @@ static PyGetSetDef functionMembers[] = {
      "The arguments' types, as MLIR.", nullptr},
     {"results", entry<getResults>, nullptr, "The results' types, as MLIR.",
      nullptr},
+    {"device", entry<getDevice>, nullptr, "\"cpu\", \"cuda:0\".", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 static PyType_Slot functionSlots[] = {

@@ -36,8 +36,8 @@ from .tokens import Token
 _binding.check_interpreter()
 
 __all__ = ["Array", "ArgumentError", "CompileError", "CompileWarning", "Device", "Error", "Executable", "Function",
-           "Profile", "Schedule", "Token", "compile", "devices", "from_torch", "jit", "memory_changed", "profile", "trace",
-           "wait_abandoned"]
+           "Profile", "Schedule", "Token", "compile", "devices", "from_torch", "jit", "memory_changed", "profile", "torch_op",
+           "trace", "wait_abandoned"]
 __version__ = "0.1.0"
 
 
@@ -229,3 +229,15 @@ def from_torch(module, examples, device="auto", **options):
     from .frontends import from_torch as frontend
 
     return frontend.compile(module, examples, device, options)
+
+
+def torch_op(function, name=None):
+    """Makes an operator of PyTorch's from a function, which torch.compile calls without a break of its graph.
+
+    `function` is one of an Executable for the cpu device, or what from_torch returns. Its arguments are tensors and numbers,
+    its results tensors of constant sizes. `name` is the operator's, as "mine::layer". Each name is for one operator, which
+    stays until the process ends. Needs torch.
+    """
+    from .frontends import torch_op as frontend
+
+    return frontend.make(function, name)
