@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Programs of gpu_async.compile come from the disk cache in later processes, and are what they were: results, checks of
 # arguments, warnings, pictures, given-up memory. Damaged entries and folders that cannot be used change nothing.
+# REQUIRES: numpy
 # RUN: %python %s
 import glob
 import os
