@@ -11,6 +11,7 @@
 
 #include "gpuasync/Status.h"
 
+#include <cfenv>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -264,6 +265,21 @@ static const char *readValues(const xla::Values &given,
   return nullptr;
 }
 
+namespace {
+/// While one lives the calling thread computes as threads begin. XLA's take
+/// small numbers for 0, which programs do not, and the other threads of a call
+/// do not.
+struct DefaultFloats {
+  DefaultFloats() {
+    std::fegetenv(&before);
+    std::fesetenv(FE_DFL_ENV);
+  }
+  DefaultFloats(const DefaultFloats &) = delete;
+  ~DefaultFloats() { std::fesetenv(&before); }
+  std::fenv_t before;
+};
+} // namespace
+
 static xla::Error *call(const xla::Frame &frame) {
   if (frame.structSize < sizeof(xla::Frame) ||
       frame.arguments.structSize != sizeof(xla::Values) ||
@@ -295,9 +311,12 @@ static xla::Error *call(const xla::Frame &frame) {
     wrong = readValues(frame.results, results);
   if (wrong)
     return xla::fail(frame, /*INVALID_ARGUMENT=*/3, wrong);
-  gpuasync::Status status(
-      gpuasync_callable_call(kept.callable, arguments.data(), arguments.size(),
-                             results.data(), results.size()));
+  gpuasync::Status status = [&] {
+    const DefaultFloats floats;
+    return gpuasync::Status(gpuasync_callable_call(
+        kept.callable, arguments.data(), arguments.size(), results.data(),
+        results.size()));
+  }();
   if (status.ok())
     return nullptr;
   // XLA frees the arrays next, and no work may use them then.

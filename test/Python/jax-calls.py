@@ -60,6 +60,20 @@ class JaxCalls(unittest.TestCase):
         with self.assertRaisesRegex(ga.Error, "more than 8 dimensions"):
             jax.jit(ga.jit(lambda x: x + 1, ffi=True))(big)
 
+    def test_small_numbers_stay(self):
+        # XLA's threads take them for 0 in what XLA compiles, before the call and behind it.
+        f = lambda x: x * 2
+        x = np.full(4000, 1e-40, "f")
+        got = jax.jit(ga.jit(f, ffi=True))(x)
+        np.testing.assert_array_equal(got, ga.jit(f, device="cpu")(x))
+        self.assertGreater(float(np.asarray(got)[0]), 0)
+        g = ga.jit(f, ffi=True)
+        for _ in range(3):
+            around = [np.asarray(each) for each in jax.jit(lambda x: (x * 3, g(x), x * 5))(x)]
+            np.testing.assert_array_equal(around[0], np.asarray(jax.jit(lambda x: x * 3)(x)))
+            np.testing.assert_array_equal(around[1], got)
+            np.testing.assert_array_equal(around[2], np.asarray(jax.jit(lambda x: x * 5)(x)))
+
     def test_layouts_are_row_major(self):
         x = jnp.arange(24.0).reshape(2, 3, 4)
         f = lambda x: x.reshape(-1)[::2].reshape(3, -1) * 2
