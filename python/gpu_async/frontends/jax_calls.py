@@ -16,7 +16,7 @@ from jax.interpreters import ad, batching, mlir
 import gpu_async
 
 from .. import _binding
-from . import kept, lower_jax, nesting, static
+from . import host_calls, kept, lower_jax, nesting, static
 
 _TARGET = "gpu_async.call"
 _registering = threading.Lock()
