@@ -198,8 +198,10 @@ class JaxCalls(unittest.TestCase):
             jax.jit(ga.jit(lambda x: x, ffi=True)).trace(x).lower(lowering_platforms=("cuda",))
         with self.assertRaisesRegex(NotImplementedError, "for cpu and cuda"):
             jax.jit(ga.jit(lambda x: x, ffi=True)).trace(x).lower(lowering_platforms=("cpu", "cuda"))
-        with self.assertRaisesRegex(ga.CompileError, r"lapack.* at jax-calls.py:\d+ has no lowering"):
-            jax.jit(lambda x: ga.jit(lambda x: jnp.linalg.svd(x), ffi=True)(x))(jnp.ones((3, 3)))
+        with self.assertRaisesRegex(ga.CompileError, r"gehrd.* at jax-calls.py:\d+ has no lowering"):
+            jax.jit(lambda x: ga.jit(lambda x: jax.lax.linalg.hessenberg(x), ffi=True)(x))(jnp.ones((3, 3)))
+        with self.assertRaisesRegex(ga.CompileError, "calls Python while it runs.*leave out ffi=True"):
+            jax.jit(lambda x: ga.jit(lambda x: jax.debug.print("{}", x) or x, ffi=True)(x))(x)
         with self.assertRaisesRegex(ga.ArgumentError, "is given 2 arguments"):
             jax.jit(lambda x: ga.jit(lambda x: x, ffi=True)(x, x))(x)
         with self.assertRaisesRegex(ValueError, "from the function"):
