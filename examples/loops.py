@@ -1044,14 +1044,16 @@ def compute(ir, block, given, where):
 
 
 def is_addition(region):
-    """Whether a region adds up two numbers, in any order."""
-    operations = [each.operation for each in region.blocks[0].operations]
-    return (
-        len(operations) == 2
-        and operations[0].name in ("arith.addf", "arith.addi")
-        and set(operations[0].operands) == set(region.blocks[0].arguments)
-        and list(operations[1].operands) == list(operations[0].results)
-    )
+    """Whether a region adds up two numbers, in any order: by an operation of arith, or in a linalg.generic."""
+    block = region.blocks[0]
+    operations = [each.operation for each in block.operations if each.operation.name != "tensor.empty"]
+    if len(operations) != 2 or list(operations[1].operands) != list(operations[0].results):
+        return False
+    if list(operations[0].operands)[:2] not in (list(block.arguments)[:2], list(block.arguments)[1::-1]):
+        return False
+    if operations[0].name == "linalg.generic":
+        return len(operations[0].operands) == 3 and is_addition(operations[0].regions[0])
+    return operations[0].name in ("arith.addf", "arith.addi")
 
 
 def define(ir, module, text, op, operands, order=list):
