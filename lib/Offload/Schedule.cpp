@@ -482,9 +482,10 @@ Schedule::chooseForTensorCores(int64_t rows, int64_t columns,
   return best;
 }
 
-/// Whether `loop` goes along memory in all that a block reads whole rounds of.
+/// Whether `loop` goes along memory in all that a block reads whole rounds of;
+/// `butShared`: but for what all blocks read.
 static bool goesAlong(linalg::LinalgOp op, unsigned loop,
-                      const llvm::BitVector &tileable) {
+                      const llvm::BitVector &tileable, bool butShared = false) {
   bool isAny = false;
   for (OpOperand *input : op.getDpsInputOperands()) {
     AffineMap map = op.getMatchingIndexingMap(input);
@@ -492,7 +493,8 @@ static bool goesAlong(linalg::LinalgOp op, unsigned loop,
       auto dim = dyn_cast<AffineDimExpr>(result);
       return !dim || !tileable.test(dim.getPosition());
     };
-    if (llvm::none_of(map.getResults(), isWhole))
+    if (llvm::none_of(map.getResults(), isWhole) ||
+        (butShared && llvm::all_of(map.getResults(), isWhole)))
       continue;
     if (map.getResults().back() != getAffineDimExpr(loop, op.getContext()))
       return false;
@@ -624,11 +626,16 @@ SmallVector<int64_t> Schedule::chooseParts(linalg::LinalgOp op,
   const int last = others.find_last();
   const bool areColumns =
       threads == 1 && last >= 0 && goesAlong(op, last, others);
+  // Threads side by side have results side by side, so a block has several.
+  const bool areSideBySide = threads > 1 && last >= 0 &&
+                             goesAlong(op, last, others, /*butShared=*/true);
+  const double blocks =
+      areSideBySide ? results / std::min<int64_t>(sizes[last], 8) : results;
   // Threads side by side read places that are far apart, and each compares one
   // element after the other.
   const double ofPart =
       isInOrder && threads > 1 ? partElements / 4 : partElements;
-  if (results > (areColumns ? mostColumns : partResults) ||
+  if (blocks > (areColumns ? mostColumns : partResults) ||
       elements * results < 2 * ofPart)
     return {};
   // From the outermost loop on, so that parts are whole pieces of memory.

@@ -32,11 +32,23 @@ using namespace mlir;
 using namespace mlir::gpuasync;
 using namespace mlir::gpuasync::offload;
 
+/// Whether the body asks for the number of the round of a reduction.
+static bool asksForRound(linalg::LinalgOp op) {
+  return op
+      ->walk([&](linalg::IndexOp index) {
+        return op.getIteratorTypesArray()[index.getDim()] ==
+                       utils::IteratorType::reduction
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 /// Whether partial results can be combined: each result by an op that takes
 /// them in any order.
 static bool canBeSplit(linalg::LinalgOp op) {
-  // The parts of a result are computed in any order.
-  if (!op.getNumReductionLoops() || op.hasIndexSemantics() ||
+  // The parts of a result are computed in any order, and count from 0 each.
+  if (!op.getNumReductionLoops() || asksForRound(op) ||
       getBodyEffects(op).writes)
     return false;
   // An input of one row or column, as a mean that keeps its dimension, is read

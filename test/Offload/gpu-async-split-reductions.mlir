@@ -174,3 +174,30 @@ func.func @in_order(%a: tensor<1000000xi32>, %b: tensor<1000000xindex>, %m: memr
   %i = linalg.reduce {arith.maxsi} ins(%b : tensor<1000000xindex>) outs(%first : tensor<index>) dimensions = [0]
   return %r#0, %r#1, %q, %i : tensor<i32>, tensor<i32>, tensor<i32>, tensor<index>
 }
+
+// -----
+
+// The number of a result is the same in each part; results side by side are one block's on a GPU.
+// CHECK-LABEL: func.func @numbers_of_results
+// GPU: scf.forall
+// GPU: linalg.index 1
+// GPU: scf.forall.in_parallel
+// GPU: linalg.reduce
+// CHECK: return
+#row = affine_map<(u, s, c) -> (u)>
+#update = affine_map<(u, s, c) -> (u, c)>
+#sums = affine_map<(u, s, c) -> (s, c)>
+func.func @numbers_of_results(%places: tensor<20000xi32>, %u: tensor<20000x16xf32>, %start: tensor<16x16xf32>) -> tensor<16x16xf32> {
+  %none = arith.constant -0.0 : f32
+  %r = linalg.generic {indexing_maps = [#row, #update, #sums], iterator_types = ["reduction", "parallel", "parallel"]}
+      ins(%places, %u : tensor<20000xi32>, tensor<20000x16xf32>) outs(%start : tensor<16x16xf32>) {
+  ^bb0(%p: i32, %v: f32, %sum: f32):
+    %s = linalg.index 1 : index
+    %at = arith.index_cast %p : i32 to index
+    %is = arith.cmpi eq, %s, %at : index
+    %own = arith.select %is, %v, %none : f32
+    %t = arith.addf %own, %sum : f32
+    linalg.yield %t : f32
+  } -> tensor<16x16xf32>
+  return %r : tensor<16x16xf32>
+}
