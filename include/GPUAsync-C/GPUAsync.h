@@ -119,6 +119,7 @@ typedef struct gpuasync_compile_options {
    *  offload=auto|off|error, place=copy|off|device, memory=plan|space|keep,
    *  blas=off|auto, max-streams=N, subgroup-size=N, stream=none|caller,
    *  donate=0,2 (arguments of the only function), shared-libs=a.so,b.so,
+   *  timing=off|stages|passes,
    *  functions=f:0x1234 (the address of what the program calls as @f; it stays
    *  there as long as the executable and its callables). */
   const char *options;
@@ -160,6 +161,11 @@ gpuasync_executable_release(gpuasync_executable *executable) GPUASYNC_NOEXCEPT;
 /** Warnings and remarks of the compilation, with newlines, "" if there are
  *  none. Lives as long as the executable. */
 GPUASYNC_API const char *gpuasync_executable_diagnostics(
+    const gpuasync_executable *executable) GPUASYNC_NOEXCEPT;
+/** With the option timing=stages, the time of each stage of the compilation, a
+ *  line each; with timing=passes of each larger pass, too; else "". Lives as
+ *  long as the executable. */
+GPUASYNC_API const char *gpuasync_executable_timing(
     const gpuasync_executable *executable) GPUASYNC_NOEXCEPT;
 /** "cpu", "cuda:0". Lives as long as the executable. */
 GPUASYNC_API const char *gpuasync_executable_device(

@@ -110,6 +110,7 @@ std::string Program::said() { return record->text; }
 //===----------------------------------------------------------------------===//
 
 Error Program::parse(std::unique_ptr<MemoryBuffer> input, StringRef name) {
+  Timing::Stage stage(timing, "parsing");
   fileName = name.str();
   if (std::optional<mlir::gpuasync::DeepNesting> deep =
           mlir::gpuasync::findDeepNesting(input->getBuffer())) {
@@ -553,7 +554,10 @@ Error Program::runStages(const CompileOptions &options, ArrayRef<Form> forms) {
   for (const Stage &stage : stages) {
     if (lowered || !is_contained(forms, stage.form))
       continue;
+    Timing::Stage timed(
+        timing, ("MLIR, to the " + getWord(stage.form) + " form").str());
     mlir::PassManager pm(context());
+    timing.instrument(pm);
     stage.build(pm, pipeline);
     if (failed(pm.run(*module)))
       return hasReported ? reportedError()
@@ -666,6 +670,7 @@ Error Program::lower(const CompileOptions &options) {
     return error;
 
   // Line tables name the place of a crash.
+  Timing::Stage stage(timing, "line tables");
   completePlaces(*module, fileName);
   mlir::PassManager pm(context());
   pm.addPass(mlir::LLVM::createDIScopeForLLVMFuncOpPass());
@@ -771,6 +776,7 @@ static void keepOnly(Module &module, const StringSet<> &names) {
 Error Program::makeModule(const CompileOptions &options) {
   if (Error error = makeMachine(options))
     return error;
+  Timing::Stage stage(timing, "translation to LLVM IR");
   mlir::gpuasync::setDataLayout(*module, machine->createDataLayout());
   llvmContext = std::make_unique<LLVMContext>();
   llvmModule = mlir::translateModuleToLLVMIR(*module, *llvmContext, fileName,
@@ -792,13 +798,18 @@ Error Program::makeModule(const CompileOptions &options) {
 }
 
 void Program::optimize(const CompileOptions &options) {
+  Timing::Stage stage(timing, "LLVM's passes");
+  PassInstrumentationCallbacks callbacks;
+  timing.instrument(callbacks);
   // Ahead of time it is not known which glibc there will be.
   mlir::gpuasync::optimizeCpuCode(
-      *llvmModule, *machine, options.optLevel, [&](StringRef name) {
+      *llvmModule, *machine, options.optLevel,
+      [&](StringRef name) {
         return options.jit ? findVectorMath(name) != nullptr
                            : machine->getTargetTriple().isGNUEnvironment() &&
                                  mlir::gpuasync::isEarlyVectorFunction(name);
-      });
+      },
+      &callbacks);
 }
 
 Error Program::translate(const CompileOptions &options,
@@ -855,6 +866,7 @@ Error Program::translateForC(const CompileOptions &options,
 }
 
 Expected<std::unique_ptr<MemoryBuffer>> Program::makeObject() {
+  Timing::Stage stage(timing, "machine code");
   SmallVector<char, 0> bytes;
   raw_svector_ostream os(bytes);
   legacy::PassManager passes;

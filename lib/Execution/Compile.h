@@ -12,6 +12,7 @@
 #include "Execution/CFunctions.h"
 #include "Execution/Signature.h"
 #include "Execution/ThreadPool.h"
+#include "Execution/Timing.h"
 
 #include "GPUAsync/Analysis/Schedule/Schedule.h"
 #include "GPUAsync/Conversion/LoweredNames.h"
@@ -133,6 +134,9 @@ public:
   llvm::Error emit(Emit kind, llvm::raw_ostream &os);
   /// An error at a function of the file, or at the file.
   mlir::InFlightDiagnostic emitError(llvm::StringRef function = "");
+
+  /// The times of the stages so far. Its mode is set before the first of them.
+  Timing timing;
 
   /// The diagnostics so far.
   std::string said();

@@ -85,6 +85,7 @@ struct gpuasync_executable {
   LinkedProgram linked;
   std::vector<Callable> callables;
   std::string said;
+  std::string timing; ///< a table; empty without the option
 };
 
 struct gpuasync_callable {
@@ -575,9 +576,10 @@ static gpuasync_status *make(std::optional<StringRef> text,
   auto executable = std::make_unique<gpuasync_executable>();
   StringRef name = how.name ? how.name : "<program>";
   gpuasync_disk_cache *cache = gpuasync_disk_cache_default();
-  // Addresses are this process's.
-  const bool cached =
-      *gpuasync_disk_cache_folder(cache) != 0 && options->functions.empty();
+  // Addresses are this process's, and what is loaded has no stages to time.
+  const bool cached = *gpuasync_disk_cache_folder(cache) != 0 &&
+                      options->functions.empty() &&
+                      options->timing == TimingMode::Off;
   // The handlers of diagnostics refer to it.
   std::unique_ptr<Program> program;
   bool isThere = false;
@@ -602,6 +604,7 @@ static gpuasync_status *make(std::optional<StringRef> text,
       executable->said = compiled.said;
     } else if (text) {
       program = std::make_unique<Program>(/*print=*/false);
+      program->timing.mode = options->timing;
       bool mayBeKept = cached;
       if (Error error =
               compileProgram(*program, *text, name, *options, libraries,
@@ -614,11 +617,17 @@ static gpuasync_status *make(std::optional<StringRef> text,
       }
       isThere = true;
     }
-    return isThere ? linkProgram(compiled, libraries, *executable)
-                   : Error::success();
+    if (!isThere)
+      return Error::success();
+    std::optional<Timing::Stage> linking;
+    if (program)
+      linking.emplace(program->timing, "linking");
+    return linkProgram(compiled, libraries, *executable);
   }();
-  if (program)
+  if (program) {
     executable->said = program->said();
+    executable->timing = program->timing.table();
+  }
   if (error) {
     std::string message = toString(std::move(error));
     std::string said = StringRef(executable->said).rtrim().str();
@@ -699,6 +708,11 @@ gpuasync_executable_release(gpuasync_executable *executable) noexcept {
 const char *gpuasync_executable_diagnostics(
     const gpuasync_executable *executable) noexcept {
   return executable ? executable->said.c_str() : "";
+}
+
+const char *
+gpuasync_executable_timing(const gpuasync_executable *executable) noexcept {
+  return executable ? executable->timing.c_str() : "";
 }
 
 const char *

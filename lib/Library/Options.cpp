@@ -76,6 +76,9 @@ Expected<LibraryOptions> parseLibraryOptions(StringRef text) {
     } else if (key == "memory") {
       error = joinErrors(std::move(error),
                          parseEnum(key, value, compile.memory.emplace()));
+    } else if (key == "timing") {
+      error =
+          joinErrors(std::move(error), parseEnum(key, value, options.timing));
     } else if (key == "stream") {
       if (value == "caller" || value == "none")
         compile.takeStream = value == "caller";
@@ -116,7 +119,7 @@ Expected<LibraryOptions> parseLibraryOptions(StringRef text) {
           createStringError("option '" + word +
                             "' is none of opt-level, offload, place, blas, "
                             "memory, max-streams, subgroup-size, stream, "
-                            "donate, functions, shared-libs"));
+                            "donate, timing, functions, shared-libs"));
     }
     if (error)
       return std::move(error);

@@ -21,6 +21,8 @@ struct LibraryOptions {
   std::vector<std::pair<std::string, void *>> functions;
   /// Arguments of the only function whose memory callers give up.
   std::vector<unsigned> donated;
+  /// What gpuasync_executable_timing tells.
+  TimingMode timing = TimingMode::Off;
 };
 
 /// Reads "key=value key=value". An error names the word and what it may be.

@@ -335,6 +335,13 @@ static PyObject *getDiagnostics(PyObject *object, void *) {
   return PyUnicode_DecodeUTF8(text.data(), Py_ssize_t(text.size()), "replace");
 }
 
+static PyObject *getTiming(PyObject *object, void *) {
+  Executable *self = cast(object);
+  return isThere(self)
+             ? PyUnicode_FromString(gpuasync_executable_timing(self->raw))
+             : nullptr;
+}
+
 static PyObject *dir(PyObject *object, PyObject *) {
   Ref base(PyObject_CallMethod(reinterpret_cast<PyObject *>(&PyBaseObject_Type),
                                "__dir__", "O", object));
@@ -381,6 +388,10 @@ static PyGetSetDef members[] = {
     {"device", entry<getDevice>, nullptr, "\"cpu\", \"cuda:0\".", nullptr},
     {"diagnostics", entry<getDiagnostics>, nullptr,
      "Warnings and remarks of the compilation, a line each.", nullptr},
+    {"timing", entry<getTiming>, nullptr,
+     "What the stages of the compilation took, a line each: of what was "
+     "compiled with timing=\"stages\" or timing=\"passes\", else empty.",
+     nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 static PyType_Slot slots[] = {

@@ -13,6 +13,7 @@
 #include "Execution/CFunctions.h"
 #include "Execution/Compile.h"
 #include "Execution/Link.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -192,6 +193,8 @@ Error emitProgram(const Options &options, const CompileOptions &compile,
                   std::unique_ptr<MemoryBuffer> input, StringRef name) {
   setPhase("parsing");
   Program program(/*print=*/true);
+  program.timing.mode = options.timing;
+  scope_exit printTiming([&] { errs() << program.timing.table(); });
   if (Error error = program.parse(std::move(input), name))
     return error;
   if (Error error = findNames(program, options))

@@ -104,6 +104,8 @@ What is reported
   --print-schedule[=FILE]  what runs on which stream, and what waits for what:
                            as text on stderr, or in FILE; of -e, where FILE
                            ends in .svg; for graphviz, where in .dot
+  --timing[=stages|passes] the CPU time of each stage of compiling, on stderr; or
+                           of each pass, too
   --print-ir-after=FORM    token|linear|stream|runtime, to stderr
   --leak-check=error       buffers that the program never released are an error
   --check                  find races, wrong accesses and barriers on the cpu
@@ -372,6 +374,12 @@ Expected<Options> parseOptions(int argc, char **argv) {
                  "others of the .dot, as in `dot -Tpdf`");
          o.printSchedule = value.str();
          return Error::success();
+       }},
+      {"timing", Value::Optional,
+       [&](StringRef value) {
+         o.timing = gpuexec::TimingMode::Stages;
+         return value.empty() ? Error::success()
+                              : parseEnum("timing", value, o.timing);
        }},
       {"print-ir-after", Value::Required,
        [&](StringRef value) -> Error {

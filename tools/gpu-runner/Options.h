@@ -56,7 +56,8 @@ struct Options {
   bool listDevices = false;
   std::vector<mlir::gpuasync::Form> printIRAfter;
   std::optional<std::string> printSchedule; ///< file; empty: stderr
-  std::optional<double> timeout;            ///< seconds; 0: no limit
+  gpuexec::TimingMode timing = gpuexec::TimingMode::Off;
+  std::optional<double> timeout; ///< seconds; 0: no limit
   LeakCheck leakCheck = LeakCheck::List;
   bool check = false;
   unsigned optLevel = 3;

@@ -306,6 +306,7 @@ Error Run::compile(const gpuasync::KeyBuilder &job) {
   Stopwatch time;
   setPhase("parsing");
   program.emplace(/*print=*/true);
+  program->timing.mode = options.timing;
   if (Error error = program->parse(std::move(input), nameOf(options)))
     return error;
   if (Error error =
@@ -441,7 +442,8 @@ Error Run::prepare() {
   if (targets.empty())
     targets = DeviceStart::knownTargets(options.device);
   Expected<bool> found = false;
-  if (cached && options.printIRAfter.empty() && !options.printSchedule)
+  if (cached && options.printIRAfter.empty() && !options.printSchedule &&
+      options.timing == gpuexec::TimingMode::Off)
     found = load(job);
   else if (cached)
     use.program = "bypassed";
@@ -454,8 +456,15 @@ Error Run::prepare() {
   warnAboutCache();
   time.next();
   setPhase("linking");
-  if (Error error = linked.link(*compiled.object, libraries))
-    return error;
+  {
+    std::optional<gpuexec::Timing::Stage> stage;
+    if (program)
+      stage.emplace(program->timing, "linking");
+    if (Error error = linked.link(*compiled.object, libraries))
+      return error;
+  }
+  if (program)
+    errs() << program->timing.table();
   Expected<PackedFunction> entry = linked.lookup(options.entryPoint);
   if (!entry)
     return entry.takeError();

@@ -231,7 +231,8 @@ gpuasync::getVectorRegisters(const llvm::TargetMachine &machine) {
 
 void gpuasync::optimizeCpuCode(llvm::Module &module,
                                llvm::TargetMachine &machine, unsigned level,
-                               HasVectorFunction has) {
+                               HasVectorFunction has,
+                               llvm::PassInstrumentationCallbacks *callbacks) {
   machine.Options.TrapUnreachable = true;
   if (level == 0)
     return;
@@ -256,7 +257,7 @@ void gpuasync::optimizeCpuCode(llvm::Module &module,
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = tuning.SLPVectorization = level > 1;
   tuning.LoopInterleaving = tuning.LoopVectorization;
-  llvm::PassBuilder builder(&machine, tuning);
+  llvm::PassBuilder builder(&machine, tuning, std::nullopt, callbacks);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(sccs);
   builder.registerFunctionAnalyses(functions);

@@ -14,7 +14,7 @@ import numpy
 import gpu_async
 
 from .. import _binding
-from . import host_calls, kept, lower_jax, nesting, static
+from . import host_calls, kept, lower_jax, nesting, static, timings
 
 
 # How an argument is passed: an array, or a number by value. JAX lets other operands decide about the type of a weak one,
@@ -43,6 +43,7 @@ class Jit:
                                  "memory; leave it out of one of the two" % (both, static.name_of(function)))
         self._compiled = {}
         self._locks = {}
+        self._timings = {}  # by what is compiled, if timing was asked for
         self._calls = None
         if ffi:
             from . import jax_calls  # it uses more of JAX than all else
@@ -97,6 +98,17 @@ class Jit:
                 "caller; ask for the schedule of the whole, as gpu_async.jit(jax.grad(f)).schedule(x)") from None
         return main.schedule()
 
+    def timing(self, *args, **named):
+        """What the stages of compiling for such arguments took, from JAX's tracing to linking: a table, if the function
+        was made with timing="stages" or timing="passes", else an empty text. Compiles as the call would."""
+        try:
+            (main, *_), _ = self._find(args, named)
+        except (_Traced, lower_jax.Captured):
+            raise gpu_async.ArgumentError(
+                "timing: JAX traces the caller (jax.jit, grad, vmap), where a function of gpu_async.jit is part of the "
+                "caller; ask for the timing of the whole, as gpu_async.jit(jax.grad(f), timing=\"stages\").timing(x)") from None
+        return self._timings.get(main, "")
+
     def _find(self, args, named):
         """Returns what is compiled for arguments, and their leaves as it takes them. Raises _Traced or Captured where
         JAX traces the caller."""
@@ -139,7 +151,9 @@ class Jit:
         for number, (_, dtype, _) in enumerate(types):
             if not _is_supported(dtype):
                 raise gpu_async.ArgumentError(self._describe(shapes, values, number, "is of " + _UNSUPPORTED % dtype.name))
+        stages = timings.Stages()
         traced = self._trace(shapes, values)
+        stages.end("tracing by JAX")
         results, tree = jax.tree_util.tree_flatten(traced.out_info)
         for number, result in enumerate(results):
             if not _is_supported(result.dtype):
@@ -149,7 +163,7 @@ class Jit:
         arrays = [place for place, (_, _, how) in enumerate(types) if how in (ARRAY, WEAK_ARRAY)]
         donated = self._find_donated(shapes, values, arrays)
         options = {"place": "device", "donate": donated or None, **self._options}
-        exe, _ = self._make(traced, by_value, calls, options, self._device)
+        exe, _ = self._make(traced, by_value, calls, options, self._device, stages)
         main = exe["main"]
         main._name_donation("%s, a function of gpu_async.jit" % static.name_of(self._function))
         if calls.lapack and exe.device != "cpu":
@@ -157,6 +171,8 @@ class Jit:
                                     for each in calls.lapack])
         if calls.callbacks:
             main = _Calling(main, calls.callbacks)
+        if exe.timing:
+            self._timings[main] = stages.before(exe.timing)
         return main, tree, _finish(results, main.results), arrays + by_value if by_value else None
 
     def _trace(self, shapes, values):
@@ -169,9 +185,9 @@ class Jit:
                 _anew(self._function), args, named, static_argnums=tuple(place for place in places if isinstance(place, int)),
                 static_argnames=tuple(place for place in places if isinstance(place, str)))
 
-    def _make(self, traced, by_value, calls, options, device):
+    def _make(self, traced, by_value, calls, options, device, stages):
         """The executable of a trace, from the disk cache or compiled, and the trace's StableHLO. `calls` gets what it
-        calls on the host."""
+        calls on the host, `stages` what the lowering takes."""
         name = static.name_of(self._function)
         try:
             with nesting.inlined():
@@ -185,6 +201,7 @@ class Jit:
                 _provide_lapack()
         except ValueError as error:  # of what has no lowering
             raise gpu_async.CompileError(str(error)) from None
+        stages.end("lowering to linalg")
         if calls.callbacks:
             options = {**options, "functions": ["%s:%#x" % (each.symbol, each.address) for each in calls.callbacks]}
         return gpu_async._compile(program.encode(), device, name, options, source), text
@@ -307,6 +324,10 @@ class Method:
 
     def __repr__(self):
         return "<method of %r, %r>" % (self.__self__, self.__func__)
+
+    def timing(self, *args, **named):
+        """See Jit.timing."""
+        return self.__func__.timing(self.__self__, *args, **named)
 
     def schedule(self, *args, **named):
         """See Jit.schedule."""

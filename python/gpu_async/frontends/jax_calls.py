@@ -16,7 +16,7 @@ from jax.interpreters import ad, batching, mlir
 import gpu_async
 
 from .. import _binding
-from . import host_calls, kept, lower_jax, nesting, static
+from . import host_calls, kept, lower_jax, nesting, static, timings
 
 _TARGET = "gpu_async.call"
 _registering = threading.Lock()
@@ -96,7 +96,7 @@ class _Call:
                 _register()
                 options = {"place": "device", **self._jit._options}
                 calls = host_calls.HostCalls()
-                exe, text = self._jit._make(self._trace, [], calls, options, "cpu")
+                exe, text = self._jit._make(self._trace, [], calls, options, "cpu", timings.Stages())
                 if calls.callbacks:
                     raise gpu_async.CompileError(
                         "%s calls Python while it runs (jax.pure_callback, jax.debug.print), which a call from a program of "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// --benchmark, --stats and --print-ir-after.
+// --benchmark, --stats, --timing and --print-ir-after.
 // RUN: gpu-runner --device=cpu %s --repeat=20 --benchmark --stats=%t.json > %t.out 2> %t.err
 // RUN: FileCheck %s --check-prefix=BENCH < %t.out
 // RUN: FileCheck %s --check-prefix=STATS < %t.json
@@ -22,6 +22,30 @@
 // FORMS: gpu_async.launch on
 // FORMS: // the runtime form
 // FORMS: llvm.call @gpuasync_launch
+
+// RUN: gpu-runner --device=cpu %s --timing 2>&1 | FileCheck %s --check-prefix=STAGES
+// STAGES: stage CPU s wall s share
+// STAGES-NEXT: parsing {{[0-9]+\.[0-9]{3} +[0-9]+\.[0-9]{3} +[0-9]+\.[0-9]}} %
+// STAGES-NEXT: MLIR, to the token form
+// STAGES-NEXT: MLIR, to the linear form
+// STAGES-NEXT: MLIR, to the stream form
+// STAGES-NEXT: MLIR, to the runtime form
+// STAGES-NEXT: line tables
+// STAGES-NEXT: translation to LLVM IR
+// STAGES-NEXT: LLVM's passes
+// STAGES-NEXT: machine code
+// STAGES-NEXT: linking
+// STAGES-NEXT: total {{.*}} 100.0 %
+// RUN: gpu-runner --device=cpu %s --timing=passes 2>&1 | FileCheck %s --check-prefix=PASSES
+// PASSES: {{^}}MLIR, to the runtime form
+// PASSES: {{^}}  {{[a-z-]+ +[0-9]+\.}}
+// PASSES: {{^}}LLVM's passes
+// PASSES: {{^}}  {{[A-Za-z<> ]+ +[0-9]+\.}}
+// RUN: gpu-runner --emit=object --timing %s -o %t.o 2>&1 | FileCheck %s --check-prefix=EMIT
+// EMIT: machine code
+// EMIT-NEXT: total
+// RUN: not gpu-runner --timing=all %s 2>&1 | FileCheck %s --check-prefix=WORD
+// WORD: error: --timing=all: expected one of off, stages, passes
 
 func.func @main() {
   %c1 = arith.constant 1 : index

@@ -16,6 +16,7 @@
 
 namespace llvm {
 class Module;
+class PassInstrumentationCallbacks;
 class TargetMachine;
 } // namespace llvm
 
@@ -38,9 +39,11 @@ bool isEarlyVectorFunction(StringRef name);
 /// the function that happens to lie behind.
 /// In kernels a product and a sum become one fma, as they do on GPUs, and math
 /// in vectorised loops is libmvec's, at most 4 units in the last place off: on
-/// x86-64 and for the functions that `has` says are there.
+/// x86-64 and for the functions that `has` says are there. `callbacks`, if
+/// there are any, hear of the passes.
 void optimizeCpuCode(llvm::Module &module, llvm::TargetMachine &machine,
-                     unsigned level, HasVectorFunction has);
+                     unsigned level, HasVectorFunction has,
+                     llvm::PassInstrumentationCallbacks *callbacks = nullptr);
 
 /// The widest that the machine has.
 VectorRegisters getVectorRegisters(const llvm::TargetMachine &machine);

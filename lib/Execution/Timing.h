@@ -1,0 +1,110 @@
+//===- Timing.h - What the stages of a compilation take ---------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Stages from parsing to linking, and the passes of MLIR and LLVM in them, as a
+// table of CPU seconds.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_LIB_EXECUTION_TIMING_H
+#define GPUASYNC_LIB_EXECUTION_TIMING_H
+
+#include "GPUAsync/Options.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace llvm {
+class PassInstrumentationCallbacks;
+} // namespace llvm
+namespace mlir {
+class PassManager;
+} // namespace mlir
+
+namespace gpuexec {
+
+/// How much of a compilation is measured.
+enum class TimingMode { Off, Stages, Passes };
+
+/// Seconds of the CPU and of the clock.
+struct Seconds {
+  double cpu = 0, wall = 0;
+  Seconds &operator+=(const Seconds &other) {
+    cpu += other.cpu;
+    wall += other.wall;
+    return *this;
+  }
+};
+inline Seconds operator-(const Seconds &a, const Seconds &b) {
+  return {a.cpu - b.cpu, a.wall - b.wall};
+}
+
+/// The times of one compilation. Stages follow each other on one thread; passes
+/// may run on several.
+class Timing {
+public:
+  TimingMode mode = TimingMode::Off;
+
+  /// Measures a stage while it lives. A stage of a name that was measured
+  /// before adds to it.
+  class Stage {
+  public:
+    Stage(Timing &timing, llvm::StringRef name);
+    Stage(const Stage &) = delete;
+    Stage &operator=(const Stage &) = delete;
+    ~Stage();
+
+  private:
+    Timing &timing;
+    Seconds begin;
+  };
+
+  /// Measures the passes of a pipeline, if passes are measured.
+  void instrument(mlir::PassManager &pm);
+  void instrument(llvm::PassInstrumentationCallbacks &callbacks);
+
+  /// A line for each stage, with CPU seconds, seconds of the clock and the
+  /// share of the CPU seconds, and below it one for each of its passes that
+  /// took a hundredth of all or more. Empty if nothing was measured.
+  std::string table() const;
+
+  /// A pass begins, or ends, on this thread. The time of a pass that runs
+  /// within another one is that pass' alone.
+  void beginPass();
+  void endPass(llvm::StringRef name);
+
+private:
+  struct Frame {
+    Seconds begin, inner;
+  };
+  struct Row {
+    Seconds total;
+    llvm::MapVector<std::string, Seconds, std::map<std::string, unsigned>>
+        passes;
+  };
+
+  llvm::MapVector<std::string, Row, std::map<std::string, unsigned>> stages;
+  std::string current; ///< the stage that passes belong to
+  std::mutex mutex;    ///< of all below, and of passes
+  std::map<std::thread::id, llvm::SmallVector<Frame>> running;
+};
+
+} // namespace gpuexec
+
+namespace mlir::gpuasync {
+template <>
+struct Words<gpuexec::TimingMode> {
+  static constexpr Word<gpuexec::TimingMode> all[] = {
+      {gpuexec::TimingMode::Off, "off", ""},
+      {gpuexec::TimingMode::Stages, "stages", ""},
+      {gpuexec::TimingMode::Passes, "passes", ""}};
+};
+} // namespace mlir::gpuasync
+
+#endif // GPUASYNC_LIB_EXECUTION_TIMING_H
