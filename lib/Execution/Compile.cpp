@@ -27,6 +27,7 @@
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -558,8 +559,10 @@ Error Program::runStages(const CompileOptions &options, ArrayRef<Form> forms) {
         timing, ("MLIR, to the " + getWord(stage.form) + " form").str());
     mlir::PassManager pm(context());
     timing.instrument(pm);
+    // Verified once, at the end: after each pass it took a fifth of all time.
+    pm.enableVerifier(false);
     stage.build(pm, pipeline);
-    if (failed(pm.run(*module)))
+    if (failed(pm.run(*module)) || failed(mlir::verify(*module)))
       return hasReported ? reportedError()
                          : createStringError("internal error: " + fileName +
                                              " failed on the way "
@@ -673,6 +676,7 @@ Error Program::lower(const CompileOptions &options) {
   Timing::Stage stage(timing, "line tables");
   completePlaces(*module, fileName);
   mlir::PassManager pm(context());
+  pm.enableVerifier(false);
   pm.addPass(mlir::LLVM::createDIScopeForLLVMFuncOpPass());
   if (failed(pm.run(*module)))
     return reportedError();
