@@ -17,6 +17,7 @@
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
+#include "llvm/IR/PassInstrumentation.h"
 #include "llvm/IR/VFABIDemangler.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -168,9 +169,15 @@ private:
 static void splitLongBlocks(llvm::Module &module) {
   // Kernels are run more often than they are compiled.
   constexpr size_t mostOfHost = 1 << 12, mostOfKernel = 1 << 15, length = 1000;
+  // A function of one block only reads its arguments from memory and passes
+  // them on: what packed wrappers of a hundred arguments do. LLVM writes the
+  // same code without optimisation.
+  constexpr size_t mostOfSingle = 1 << 8;
   for (llvm::Function &function : module) {
     const size_t most =
-        function.hasFnAttribute(cpuKernelAttribute) ? mostOfKernel : mostOfHost;
+        function.hasFnAttribute(cpuKernelAttribute)            ? mostOfKernel
+        : function.size() == 1 && !cpu::isKernelCode(function) ? mostOfSingle
+                                                               : mostOfHost;
     if (llvm::none_of(function, [&](llvm::BasicBlock &block) {
           return block.size() > most;
         }))
@@ -229,6 +236,18 @@ gpuasync::getVectorRegisters(const llvm::TargetMachine &machine) {
 // The pipeline
 //===----------------------------------------------------------------------===//
 
+/// Whether a pass is worth its time. Large functions of the host launch
+/// kernels; what the SLP vectoriser finds there are fields of descriptors, in
+/// time that grows with the square of a block.
+static bool isWorthwhile(StringRef pass, llvm::Any ir) {
+  constexpr size_t largest = 1000;
+  if (pass != "SLPVectorizerPass")
+    return true;
+  const auto *function = llvm::any_cast<const llvm::Function *>(&ir);
+  return !function || cpu::isKernelCode(**function) ||
+         (*function)->getInstructionCount() <= largest;
+}
+
 void gpuasync::optimizeCpuCode(llvm::Module &module,
                                llvm::TargetMachine &machine, unsigned level,
                                HasVectorFunction has,
@@ -248,6 +267,11 @@ void gpuasync::optimizeCpuCode(llvm::Module &module,
       else if (auto *call = dyn_cast<llvm::CallInst>(&instruction))
         math.annotate(*call);
     }
+    // Outside of kernels only block functions call kernels.
+    for (llvm::User *user : function.users())
+      if (auto *call = llvm::dyn_cast<llvm::CallInst>(user))
+        if (!cpu::isKernelCode(*call->getFunction()))
+          call->getFunction()->addFnAttr(cpu::blockFunctionAttribute);
   }
 
   llvm::LoopAnalysisManager loops;
@@ -257,12 +281,20 @@ void gpuasync::optimizeCpuCode(llvm::Module &module,
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = tuning.SLPVectorization = level > 1;
   tuning.LoopInterleaving = tuning.LoopVectorization;
+  llvm::PassInstrumentationCallbacks own;
+  if (!callbacks)
+    callbacks = &own;
+  callbacks->registerShouldRunOptionalPassCallback(isWorthwhile);
   llvm::PassBuilder builder(&machine, tuning, std::nullopt, callbacks);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(sccs);
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, sccs, modules);
+  builder.registerLateLoopOptimizationsEPCallback(
+      [](llvm::LoopPassManager &passes, llvm::OptimizationLevel) {
+        passes.addPass(cpu::LeaveOuterLoops());
+      });
   if (tuning.LoopVectorization)
     builder.registerVectorizerStartEPCallback(
         [](llvm::FunctionPassManager &passes, llvm::OptimizationLevel) {

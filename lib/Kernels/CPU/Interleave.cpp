@@ -8,6 +8,8 @@
 
 #include "Interleave.h"
 
+#include "GPUAsync/Kernels/CPU/Code.h"
+
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/LoopIterator.h"
@@ -225,5 +227,27 @@ PreservedAnalyses cpu::LeaveLongLoops::run(Function &function,
     if (loop->isInnermost() && operations > longest)
       addStringMetadataToLoop(loop, "llvm.loop.vectorize.enable", 0);
   }
+  return PreservedAnalyses::all();
+}
+
+bool cpu::isKernelCode(const Function &function) {
+  return function.hasFnAttribute(cpuKernelAttribute) ||
+         function.hasFnAttribute(blockFunctionAttribute);
+}
+
+PreservedAnalyses
+cpu::LeaveOuterLoops::run(Loop &loop, LoopAnalysisManager &,
+                          LoopStandardAnalysisResults &results, LPMUpdater &) {
+  // Of loops as short as these the vectoriser may leave a few instructions,
+  // whose outer loop is worth unrolling.
+  constexpr unsigned shortLoop = 16;
+  if (!isKernelCode(*loop.getHeader()->getParent()))
+    return PreservedAnalyses::all();
+  const bool staysAround = llvm::any_of(loop.getSubLoops(), [&](Loop *inner) {
+    const unsigned rounds = results.SE.getSmallConstantTripCount(inner);
+    return rounds == 0 || rounds > shortLoop;
+  });
+  if (staysAround)
+    addStringMetadataToLoop(&loop, "llvm.loop.unroll.disable", 1);
   return PreservedAnalyses::all();
 }

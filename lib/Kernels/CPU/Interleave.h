@@ -12,8 +12,17 @@
 #define GPUASYNC_LIB_KERNELS_CPU_INTERLEAVE_H
 
 #include "llvm/IR/PassManager.h"
+#include "llvm/Transforms/Scalar/LoopPassManager.h"
 
 namespace mlir::gpuasync::cpu {
+
+/// The attribute that optimizeCpuCode gives to block functions, into which LLVM
+/// inlines kernels.
+constexpr llvm::StringLiteral blockFunctionAttribute = "gpuasync-block";
+
+/// Whether a function is a kernel for the cpu device, or the block function of
+/// one.
+bool isKernelCode(const llvm::Function &function);
 
 /// Runs just before LLVM's vectoriser, which interleaves by itself only what is
 /// short: tells it, for each innermost loop over threads, how many vectors to
@@ -36,6 +45,17 @@ struct LeaveShortExtrema : llvm::PassInfoMixin<LeaveShortExtrema> {
 struct LeaveLongLoops : llvm::PassInfoMixin<LeaveLongLoops> {
   llvm::PreservedAnalyses run(llvm::Function &function,
                               llvm::FunctionAnalysisManager &analyses);
+};
+
+/// Keeps LLVM from unrolling a kernel's loop around loops that stay loops. It
+/// would write each of them as often as the outer one has rounds, with all that
+/// the vectoriser adds to it, and win the addition of an index per round.
+/// Runs before LLVM unrolls, when the inner loops have been unrolled.
+struct LeaveOuterLoops : llvm::PassInfoMixin<LeaveOuterLoops> {
+  llvm::PreservedAnalyses run(llvm::Loop &loop,
+                              llvm::LoopAnalysisManager &analyses,
+                              llvm::LoopStandardAnalysisResults &results,
+                              llvm::LPMUpdater &updater);
 };
 
 } // namespace mlir::gpuasync::cpu
