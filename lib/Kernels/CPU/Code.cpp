@@ -236,13 +236,14 @@ gpuasync::getVectorRegisters(const llvm::TargetMachine &machine) {
 // The pipeline
 //===----------------------------------------------------------------------===//
 
-/// Whether a pass is worth its time. Large functions of the host launch
-/// kernels; what the SLP vectoriser finds there are fields of descriptors, in
-/// time that grows with the square of a block.
+/// Whether a pass is worth its time. CalledValuePropagation finds out where
+/// pointers to functions lead, which only the runtime's tables hold. Large
+/// functions of the host launch kernels; what the SLP vectoriser finds there
+/// are fields of descriptors, in time that grows with the square of a block.
 static bool isWorthwhile(StringRef pass, llvm::Any ir) {
   constexpr size_t largest = 1000;
   if (pass != "SLPVectorizerPass")
-    return true;
+    return pass != "CalledValuePropagationPass";
   const auto *function = llvm::any_cast<const llvm::Function *>(&ir);
   return !function || cpu::isKernelCode(**function) ||
          (*function)->getInstructionCount() <= largest;

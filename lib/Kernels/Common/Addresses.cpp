@@ -12,8 +12,11 @@
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Transforms/Transforms.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 using namespace mlir;
 using namespace mlir::gpuasync;
@@ -80,6 +83,8 @@ struct LowerViewsPass : PassWrapper<LowerViewsPass, OperationPass<>> {
   }
   void getDependentDialects(DialectRegistry &registry) const override {
     buildPipeline("any").getDependentDialects(registry);
+    registry.insert<affine::AffineDialect, arith::ArithDialect,
+                    memref::MemRefDialect>();
   }
 
   void runOnOperation() override {
@@ -91,6 +96,7 @@ struct LowerViewsPass : PassWrapper<LowerViewsPass, OperationPass<>> {
     OpPassManager pipeline = buildPipeline(root->getName().getStringRef());
     if (failed(runPipeline(pipeline, root)))
       return signalPassFailure();
+    expandViews(root);
     // The program's own ops are lowered: these are the views'.
     Weakening weakening;
     root->walk([&](affine::AffineApplyOp op) {
@@ -108,8 +114,25 @@ private:
   static OpPassManager buildPipeline(StringRef op) {
     OpPassManager pm(op);
     pm.addPass(createLowerAffinePass());
-    pm.addPass(memref::createExpandStridedMetadataPass());
     return pm;
+  }
+
+  /// Does upstream's expand-strided-metadata, which also folds every op of the
+  /// module, at views and what they become only.
+  static void expandViews(Operation *root) {
+    SmallVector<Operation *> views;
+    root->walk([&](Operation *op) {
+      if (isa<ViewLikeOpInterface, memref::ExtractStridedMetadataOp,
+              memref::ExtractAlignedPointerAsIndexOp>(op))
+        views.push_back(op);
+    });
+    if (views.empty())
+      return;
+    RewritePatternSet patterns(root->getContext());
+    memref::populateExpandStridedMetadataPatterns(patterns);
+    GreedyRewriteConfig config;
+    config.setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
+    (void)applyOpPatternsGreedily(views, std::move(patterns), config);
   }
 };
 } // namespace
