@@ -123,6 +123,12 @@ typedef struct gpuasync_compile_options {
    *  functions=f:0x1234 (the address of what the program calls as @f; it stays
    *  there as long as the executable and its callables). */
   const char *options;
+  /** Null, or called on the compiling thread as each stage begins, and again
+   *  between the passes of LLVM, with the name of the stage, which lives as
+   *  long as the call. Any result but 0 ends the compilation soon, with
+   *  GPUASYNC_INVALID_ARGUMENT. */
+  int32_t (*progress)(void *data, const char *stage);
+  void *progressData;
 } gpuasync_compile_options;
 
 /** Compiles `size` bytes of MLIR, text or bytecode, for one device, and links

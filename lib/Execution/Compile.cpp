@@ -112,6 +112,8 @@ std::string Program::said() { return record->text; }
 
 Error Program::parse(std::unique_ptr<MemoryBuffer> input, StringRef name) {
   Timing::Stage stage(timing, "parsing");
+  if (Error error = timing.checkStopped())
+    return error;
   fileName = name.str();
   if (std::optional<mlir::gpuasync::DeepNesting> deep =
           mlir::gpuasync::findDeepNesting(input->getBuffer())) {
@@ -557,6 +559,8 @@ Error Program::runStages(const CompileOptions &options, ArrayRef<Form> forms) {
       continue;
     Timing::Stage timed(
         timing, ("MLIR, to the " + getWord(stage.form) + " form").str());
+    if (Error error = timing.checkStopped())
+      return error;
     mlir::PassManager pm(context());
     timing.instrument(pm);
     // Verified once, at the end: after each pass it took a fifth of all time.
@@ -674,6 +678,8 @@ Error Program::lower(const CompileOptions &options) {
 
   // Line tables name the place of a crash.
   Timing::Stage stage(timing, "line tables");
+  if (Error error = timing.checkStopped())
+    return error;
   completePlaces(*module, fileName);
   mlir::PassManager pm(context());
   pm.enableVerifier(false);
@@ -781,6 +787,8 @@ Error Program::makeModule(const CompileOptions &options) {
   if (Error error = makeMachine(options))
     return error;
   Timing::Stage stage(timing, "translation to LLVM IR");
+  if (Error error = timing.checkStopped())
+    return error;
   mlir::gpuasync::setDataLayout(*module, machine->createDataLayout());
   llvmContext = std::make_unique<LLVMContext>();
   llvmModule = mlir::translateModuleToLLVMIR(*module, *llvmContext, fileName,
@@ -871,6 +879,8 @@ Error Program::translateForC(const CompileOptions &options,
 
 Expected<std::unique_ptr<MemoryBuffer>> Program::makeObject() {
   Timing::Stage stage(timing, "machine code");
+  if (Error error = timing.checkStopped())
+    return error;
   SmallVector<char, 0> bytes;
   raw_svector_ostream os(bytes);
   legacy::PassManager passes;

@@ -36,10 +36,23 @@ static Seconds ofThread() {
   return {readClock(CLOCK_THREAD_CPUTIME_ID), readClock(CLOCK_MONOTONIC)};
 }
 
-Timing::Stage::Stage(Timing &timing, StringRef name) : timing(timing) {
+bool Timing::goesOn() {
+  if (stoppedAt.empty() && onStage && !onStage(current))
+    stoppedAt = current;
+  return stoppedAt.empty();
+}
+
+Error Timing::checkStopped() const {
+  return stoppedAt.empty()
+             ? Error::success()
+             : createStringError("stopped by the caller, during " + stoppedAt);
+}
+
+Timing::Stage::Stage(Timing &timing, std::string name) : timing(timing) {
+  timing.current = std::move(name);
+  timing.goesOn();
   if (timing.mode == TimingMode::Off)
     return;
-  timing.current = name.str();
   timing.stages[timing.current]; // rows are in the order in which they begin
   begin = ofProcess();
 }
@@ -97,6 +110,9 @@ void Timing::instrument(mlir::PassManager &pm) {
 }
 
 void Timing::instrument(PassInstrumentationCallbacks &callbacks) {
+  if (onStage)
+    callbacks.registerShouldRunOptionalPassCallback(
+        [this](StringRef, Any) { return goesOn(); });
   if (mode != TimingMode::Passes)
     return;
   auto end = [this](StringRef name) {

@@ -13,7 +13,9 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
 
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -50,12 +52,18 @@ inline Seconds operator-(const Seconds &a, const Seconds &b) {
 class Timing {
 public:
   TimingMode mode = TimingMode::Off;
+  /// Hears of each stage as it begins, and again between the passes of LLVM,
+  /// and says whether to go on. Null: nobody asks.
+  std::function<bool(const std::string &stage)> onStage;
+
+  /// An error if `onStage` has said that the compilation ends.
+  llvm::Error checkStopped() const;
 
   /// Measures a stage while it lives. A stage of a name that was measured
   /// before adds to it.
   class Stage {
   public:
-    Stage(Timing &timing, llvm::StringRef name);
+    Stage(Timing &timing, std::string name);
     Stage(const Stage &) = delete;
     Stage &operator=(const Stage &) = delete;
     ~Stage();
@@ -80,6 +88,8 @@ public:
   void endPass(llvm::StringRef name);
 
 private:
+  bool goesOn();
+
   struct Frame {
     Seconds begin, inner;
   };
@@ -90,8 +100,9 @@ private:
   };
 
   llvm::MapVector<std::string, Row, std::map<std::string, unsigned>> stages;
-  std::string current; ///< the stage that passes belong to
-  std::mutex mutex;    ///< of all below, and of passes
+  std::string current;   ///< the stage that passes belong to
+  std::string stoppedAt; ///< the stage; empty: nobody has stopped it
+  std::mutex mutex;      ///< of all below, and of passes
   std::map<std::thread::id, llvm::SmallVector<Frame>> running;
 };
 

@@ -563,7 +563,7 @@ static gpuasync_status *make(std::optional<StringRef> text,
                       Twine(given->structSize) +
                       ", not the size of the struct");
     // Every member is a word; a part of one is none.
-    static_assert(sizeof(how) == 4 * sizeof(void *) &&
+    static_assert(sizeof(how) == 6 * sizeof(void *) &&
                   sizeof(size_t) == sizeof(void *));
     const size_t size = std::min(given->structSize, sizeof(how));
     std::memcpy(&how, given, size / sizeof(void *) * sizeof(void *));
@@ -605,6 +605,10 @@ static gpuasync_status *make(std::optional<StringRef> text,
     } else if (text) {
       program = std::make_unique<Program>(/*print=*/false);
       program->timing.mode = options->timing;
+      if (how.progress)
+        program->timing.onStage = [&how](const std::string &stage) {
+          return how.progress(how.progressData, stage.c_str()) == 0;
+        };
       bool mayBeKept = cached;
       if (Error error =
               compileProgram(*program, *text, name, *options, libraries,
@@ -620,8 +624,11 @@ static gpuasync_status *make(std::optional<StringRef> text,
     if (!isThere)
       return Error::success();
     std::optional<Timing::Stage> linking;
-    if (program)
+    if (program) {
       linking.emplace(program->timing, "linking");
+      if (Error error = program->timing.checkStopped())
+        return error;
+    }
     return linkProgram(compiled, libraries, *executable);
   }();
   if (program) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Executable.h"
+#include "Compilation.h"
 #include "Errors.h"
 #include "Function.h"
 #include "Schedule.h"
@@ -49,23 +50,15 @@ static std::string inPython(std::string message) {
   return message;
 }
 
-/// Compiles the program; without one takes it from the disk cache, and returns
-/// None if it is not there.
-static PyObject *make(const char *program, size_t size, const char *source,
-                      size_t sourceSize, const gpuasync_compile_options &how) {
-  struct Owned {
-    gpuasync_executable *raw = nullptr;
-    ~Owned() { gpuasync_status_free(gpuasync_executable_release(raw)); }
-  } owned;
-  gpuasync::Status status = [&] {
-    WithoutGil free;
-    return gpuasync::Status(
-        !program
-            ? gpuasync_executable_load(source, sourceSize, &how, &owned.raw)
-        : source ? gpuasync_compile_source(program, size, source, sourceSize,
-                                           &how, &owned.raw)
-                 : gpuasync_compile(program, size, &how, &owned.raw));
-  }();
+namespace {
+struct Owned {
+  gpuasync_executable *raw = nullptr;
+  ~Owned() { gpuasync_status_free(gpuasync_executable_release(raw)); }
+};
+} // namespace
+
+/// Takes what is `owned`; null after an error, None if it is null.
+static PyObject *make(const gpuasync::Status &status, Owned owned) {
   if (!status.ok()) {
     raise(Error::Compile, status.code(), inPython(status.message()));
     return nullptr;
@@ -90,21 +83,42 @@ static PyObject *make(const char *program, size_t size, const char *source,
 PyObject *compile(PyObject *, PyObject *args) {
   const char *program, *name, *device, *options, *source;
   Py_ssize_t size, sourceSize;
-  if (!PyArg_ParseTuple(args, "y#ysyz#:compile", &program, &size, &name,
-                        &device, &options, &source, &sourceSize))
+  PyObject *report;
+  if (!PyArg_ParseTuple(args, "y#ysyz#O:compile", &program, &size, &name,
+                        &device, &options, &source, &sourceSize, &report))
     return nullptr;
-  return make(program, size_t(size), source, size_t(sourceSize),
-              {sizeof(gpuasync_compile_options), name, device, options});
+  auto job = std::make_shared<Compilation>();
+  job->program.assign(program, size_t(size));
+  job->name = name;
+  job->device = device;
+  job->options = options;
+  if (source)
+    job->source.emplace(source, size_t(sourceSize));
+  job->start();
+  if (!job->wait(report == Py_None ? nullptr : report))
+    return nullptr;
+  return make(job->status, {std::exchange(job->executable, nullptr)});
 }
 
+/// Takes the program from the disk cache; None if it is not there.
 PyObject *load(PyObject *, PyObject *args) {
   const char *name, *device, *options, *source;
   Py_ssize_t sourceSize;
   if (!PyArg_ParseTuple(args, "ysyy#:load", &name, &device, &options, &source,
                         &sourceSize))
     return nullptr;
-  return make(nullptr, 0, source, size_t(sourceSize),
-              {sizeof(gpuasync_compile_options), name, device, options});
+  gpuasync_compile_options how = {};
+  how.structSize = sizeof(how);
+  how.name = name;
+  how.device = device;
+  how.options = options;
+  Owned owned;
+  gpuasync::Status status = [&] {
+    WithoutGil free;
+    return gpuasync::Status(
+        gpuasync_executable_load(source, size_t(sourceSize), &how, &owned.raw));
+  }();
+  return make(status, {std::exchange(owned.raw, nullptr)});
 }
 
 PyObject *cacheFolder(PyObject *, PyObject *) {

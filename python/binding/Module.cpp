@@ -9,6 +9,7 @@
 #include "Abandoned.h"
 #include "Arguments.h"
 #include "Array.h"
+#include "Compilation.h"
 #include "Errors.h"
 #include "Executable.h"
 #include "Function.h"
@@ -136,7 +137,7 @@ static PyObject *checkInterpreter(PyObject *, PyObject *) {
 
 static PyMethodDef functions[] = {
     {"compile", entry<compile>, METH_VARARGS,
-     "compile(program, name, device, options, source)\n--\n\nSee "
+     "compile(program, name, device, options, source, report)\n--\n\nSee "
      "gpu_async.compile. The disk cache knows the program by the bytes "
      "`source`, None for its text."},
     {"load", entry<load>, METH_VARARGS,
@@ -148,6 +149,9 @@ static PyMethodDef functions[] = {
     {"take_cache_warning", entry<takeCacheWarning>, METH_NOARGS,
      "take_cache_warning()\n--\n\nThe one warning of the disk cache, else "
      "None."},
+    {"wait_compilations", entry<waitCompilations>, METH_NOARGS,
+     "wait_compilations()\n--\n\nWaits for compilations that were "
+     "interrupted."},
     {"check_interpreter", checkInterpreter, METH_NOARGS,
      "check_interpreter()\n--\n\nAn ImportError in any interpreter but the "
      "first that imports the package."},

@@ -19,6 +19,7 @@ gpu_async.Array([2., 4., 6., 8.], dtype=float32)
 docs/Python.md is the guide.
 """
 
+import atexit
 import errno
 import os
 import re
@@ -34,6 +35,8 @@ from .schedules import Schedule
 from .tokens import Token
 
 _binding.check_interpreter()
+# The compiler's globals go at the end of the process, and an interrupted compilation may still use them.
+atexit.register(_binding.wait_compilations)
 
 __all__ = ["Array", "ArgumentError", "CompileError", "CompileWarning", "Device", "Error", "Executable", "Function",
            "Profile", "Schedule", "Token", "compile", "devices", "from_torch", "jit", "memory_changed", "profile", "torch_op",
@@ -105,7 +108,7 @@ def _compile(program, device, name, options, source=None):
     """compile() of bytes, which the disk cache knows by the bytes `source` if these are given."""
     # Names of files need not be UTF-8.
     return _made(_binding.compile(bytes(program), os.fsencode(name or "<program>"), device,
-                                  os.fsencode(_words(options)), source))
+                                  os.fsencode(_words(options)), source, _progress(name)))
 
 
 def _load(source, device, name, options):
@@ -121,6 +124,26 @@ def _made(executable):
         warnings.warn(said, CompileWarning, stacklevel=_caller_level())
     _tell_jax()
     return executable
+
+
+def _progress(name):
+    """Takes the stage of a compilation that takes longer than two seconds, None at its end, and the seconds so far. Writes a
+    line to a terminal, or lines if GPU_ASYNC_PROGRESS is 1. None if nobody wants to know."""
+    wanted = os.environ.get("GPU_ASYNC_PROGRESS", "")
+    stream = sys.stderr
+    in_place = wanted != "1"
+    try:
+        if wanted == "0" or stream is None or (in_place and not stream.isatty()):
+            return None
+    except (AttributeError, ValueError):  # it is closed, or has no isatty
+        return None
+
+    def report(stage, seconds):
+        text = "gpu_async: compiling %s: %s, %d s" % (name or "<program>", stage or "done", seconds)
+        stream.write("\r\x1b[K" + (text if stage else "") if in_place else text + "\n")
+        stream.flush()
+
+    return report
 
 
 def _tell_jax():

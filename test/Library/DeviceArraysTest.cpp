@@ -52,7 +52,8 @@ void expectTimeout(gpuasync_status *raw) {
 
 gpuasync_executable *compile(const char *options = "place=device",
                              const char *device = "cuda") {
-  gpuasync_compile_options how = {sizeof(how), "test.mlir", device, options};
+  gpuasync_compile_options how = {sizeof(how), "test.mlir", device,
+                                  options,     nullptr,     nullptr};
   gpuasync_executable *executable = nullptr;
   EXPECT_OK(gpuasync_compile(program, strlen(program), &how, &executable));
   return executable;

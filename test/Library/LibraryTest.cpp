@@ -382,7 +382,10 @@ TEST(Library, OptionsOfOtherSizes) {
 // The cache is off in these tests; test/Python/disk-cache.py has one.
 TEST(Library, SourcesWithoutADiskCache) {
   const std::string text = "func.func @f(%x: f32) -> f32 { return %x : f32 }";
-  gpuasync_compile_options options = {sizeof(options), "f", "cpu", nullptr};
+  gpuasync_compile_options options = {};
+  options.structSize = sizeof(options);
+  options.name = "f";
+  options.device = "cpu";
   auto *none = reinterpret_cast<gpuasync_executable *>(1);
   gpuasync_executable *executable = none;
   Status status(gpuasync_executable_load("one", 3, &options, &executable));
@@ -410,6 +413,51 @@ TEST(Library, SourcesWithoutADiskCache) {
   status = Status(gpuasync_executable_load("one", 3, &options, &executable));
   EXPECT_EQ(status.code(), GPUASYNC_INVALID_ARGUMENT);
   EXPECT_EQ(executable, nullptr);
+}
+
+// Each stage is told once as it begins, and the caller may stop at any.
+TEST(Library, ProgressAndItsEnd) {
+  const std::string text = "func.func @f(%x: f32) -> f32 { return %x : f32 }";
+  struct Heard {
+    std::vector<std::string> stages;
+    std::string last; ///< the compilation is stopped there
+  };
+  auto run = [&](Heard &heard) {
+    gpuasync_compile_options options = {};
+    options.structSize = sizeof(options);
+    options.device = "cpu";
+    options.options = "timing=stages";
+    options.progress = [](void *data, const char *stage) -> int32_t {
+      auto *heard = static_cast<Heard *>(data);
+      if (heard->stages.empty() || heard->stages.back() != stage)
+        heard->stages.push_back(stage);
+      return heard->last == stage;
+    };
+    options.progressData = &heard;
+    gpuasync_executable *executable = nullptr;
+    Status status(
+        gpuasync_compile(text.data(), text.size(), &options, &executable));
+    if (status.ok())
+      EXPECT_NE(std::string(gpuasync_executable_timing(executable))
+                    .find("machine code"),
+                std::string::npos);
+    Status released(gpuasync_executable_release(executable));
+    EXPECT_TRUE(released.ok()) << released.message();
+    return std::string(status.message());
+  };
+  Heard all;
+  EXPECT_EQ(run(all), "");
+  ASSERT_GE(all.stages.size(), 8u);
+  EXPECT_EQ(all.stages.front(), "parsing");
+  EXPECT_EQ(all.stages.back(), "linking");
+  for (const std::string &stage : all.stages) {
+    Heard some;
+    some.last = stage;
+    EXPECT_NE(run(some).find("stopped by the caller, during " + stage),
+              std::string::npos)
+        << run(some);
+    EXPECT_EQ(some.stages.back(), stage);
+  }
 }
 
 // One device is one context by all of its names.

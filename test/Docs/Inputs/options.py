@@ -47,7 +47,10 @@ for folder in "runtime/lib", "runtime/include", "lib", "tools", "python/binding"
         if path.suffix in (".cpp", ".h") and name not in places and re.search(asking, path.read_text()):
             problems.append("%s asks the environment itself; Settings.h or Environment.h do it" % name)
 every = set(re.findall(variable, "\n".join(path.read_text() for path in docs.glob("*.md"))))
-known = read | tested | set(re.findall(variable, (root / "dev").read_text()))
+# The package for Python has its own, in its page.
+packaged = set(re.findall('"(%s)"' % variable, "\n".join(path.read_text() for path in (root / "python").rglob("*.py"))))
+problems += ["variable %s is not in Python.md" % name for name in sorted(packaged) if name not in page("Python.md")]
+known = read | tested | packaged | set(re.findall(variable, (root / "dev").read_text()))
 problems += ["the pages name %s, which nobody reads" % name for name in sorted(every - known)]
 
 # gpu-runner: its table of options, its help and its page.
