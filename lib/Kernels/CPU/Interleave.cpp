@@ -243,10 +243,11 @@ cpu::LeaveOuterLoops::run(Loop &loop, LoopAnalysisManager &,
   constexpr unsigned shortLoop = 16;
   if (!isKernelCode(*loop.getHeader()->getParent()))
     return PreservedAnalyses::all();
-  const bool staysAround = llvm::any_of(loop.getSubLoops(), [&](Loop *inner) {
-    const unsigned rounds = results.SE.getSmallConstantTripCount(inner);
-    return rounds == 0 || rounds > shortLoop;
-  });
+  const bool staysAround =
+      llvm::any_of(loop.getLoopsInPreorder(), [&](Loop *inner) {
+        const unsigned rounds = results.SE.getSmallConstantTripCount(inner);
+        return inner != &loop && (rounds == 0 || rounds > shortLoop);
+      });
   if (staysAround)
     addStringMetadataToLoop(&loop, "llvm.loop.unroll.disable", 1);
   return PreservedAnalyses::all();
