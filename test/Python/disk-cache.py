@@ -204,8 +204,8 @@ class DiskCache(unittest.TestCase):
         code = """
         text = "func.func @main(%x: f32) -> f32 { %r = arith.%s %x, %x : f32 return %r : f32 }"
         assert _binding.load(b"f", "cpu", b"", b"one") is None
-        assert _binding.compile(text.replace("%s", "addf").encode(), b"f", "cpu", b"", b"one").main(3.0) == 6
-        assert _binding.compile(text.replace("%s", "mulf").encode(), b"f", "cpu", b"", b"two").main(3.0) == 9
+        assert _binding.compile(text.replace("%s", "addf").encode(), b"f", "cpu", b"", b"one", None).main(3.0) == 6
+        assert _binding.compile(text.replace("%s", "mulf").encode(), b"f", "cpu", b"", b"two", None).main(3.0) == 9
         for source, wanted in (b"one", 6), (b"two", 9):
             assert _binding.load(b"f", "cpu", b"", source).main(3.0) == wanted
         for name, options, source in (b"g", b"", b"one"), (b"f", b"opt-level=1", b"one"), (b"f", b"", b"on"), (b"f", b"", b""), (b"f", b"", b"one\\0"):

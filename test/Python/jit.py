@@ -396,6 +396,7 @@ assert jnp.sum(jnp.array(r)) == 2 and ga.Array not in jax._src.core.pytype_aval_
 
         class Warned:
             diagnostics = "f:1:1: warning: slow\n"
+            timing = ""
 
             def __init__(self, *arguments):
                 self.executable = compile(*arguments)
