@@ -483,7 +483,7 @@ Schedule::chooseForTensorCores(int64_t rows, int64_t columns,
 }
 
 /// Whether `loop` goes along memory in all that a block reads whole rounds of;
-/// `butShared`: but for what all blocks read.
+/// `butShared`: but for what is the same for all rounds of `loop`.
 static bool goesAlong(linalg::LinalgOp op, unsigned loop,
                       const llvm::BitVector &tileable, bool butShared = false) {
   bool isAny = false;
@@ -494,7 +494,7 @@ static bool goesAlong(linalg::LinalgOp op, unsigned loop,
       return !dim || !tileable.test(dim.getPosition());
     };
     if (llvm::none_of(map.getResults(), isWhole) ||
-        (butShared && llvm::all_of(map.getResults(), isWhole)))
+        (butShared && !map.isFunctionOfDim(loop)))
       continue;
     if (map.getResults().back() != getAffineDimExpr(loop, op.getContext()))
       return false;
@@ -605,6 +605,16 @@ Schedule::chooseTile(linalg::LinalgOp op, const llvm::BitVector &tileable,
   return tile;
 }
 
+/// Whether each round of the loop reads other elements than the others: the
+/// loop goes over no windows that overlap.
+static bool goesOverWholePieces(linalg::LinalgOp op, unsigned loop) {
+  return llvm::all_of(op.getIndexingMapsArray(), [&](AffineMap map) {
+    return llvm::all_of(map.getResults(), [&](AffineExpr result) {
+      return !result.isFunctionOfDim(loop) || isa<AffineDimExpr>(result);
+    });
+  });
+}
+
 SmallVector<int64_t> Schedule::chooseParts(linalg::LinalgOp op,
                                            bool isInOrder) const {
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
@@ -627,10 +637,12 @@ SmallVector<int64_t> Schedule::chooseParts(linalg::LinalgOp op,
   const bool areColumns =
       threads == 1 && last >= 0 && goesAlong(op, last, others);
   // Threads side by side have results side by side, so a block has several.
-  const bool areSideBySide = threads > 1 && last >= 0 &&
-                             goesAlong(op, last, others, /*butShared=*/true);
-  const double blocks =
-      areSideBySide ? results / std::min<int64_t>(sizes[last], 8) : results;
+  double blocks = results;
+  for (unsigned loop : others.set_bits())
+    if (threads > 1 && goesAlong(op, loop, others, /*butShared=*/true)) {
+      blocks = results / std::min<int64_t>(sizes[loop], 8);
+      break;
+    }
   // Threads side by side read places that are far apart, and each compares one
   // element after the other.
   const double ofPart =
@@ -642,13 +654,17 @@ SmallVector<int64_t> Schedule::chooseParts(linalg::LinalgOp op,
   int64_t left = std::min<double>(
       parts, elements * results / (areColumns ? columnElements : ofPart));
   SmallVector<int64_t> tile(sizes.size(), 0);
+  bool isCut = false;
   for (unsigned loop : loops) {
     if (left < 2)
       break;
+    if (!goesOverWholePieces(op, loop))
+      continue;
     tile[loop] = llvm::divideCeil(sizes[loop], std::min(left, sizes[loop]));
     left /= llvm::divideCeil(sizes[loop], tile[loop]);
+    isCut = true;
   }
-  return tile;
+  return isCut ? tile : SmallVector<int64_t>();
 }
 
 /// Chooses the parts of a product of 32 bit numbers whose tiles are done first.

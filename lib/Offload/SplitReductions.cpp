@@ -46,7 +46,9 @@ static bool asksForRound(linalg::LinalgOp op) {
 
 /// Whether partial results can be combined: each result by an op that takes
 /// them in any order.
-static bool canBeSplit(linalg::LinalgOp op) {
+/// `windows`: inputs may be windows, of which only the loops that go over whole
+/// pieces of them are cut.
+static bool canBeSplit(linalg::LinalgOp op, bool windows) {
   // The parts of a result are computed in any order, and count from 0 each.
   if (!op.getNumReductionLoops() || asksForRound(op) ||
       getBodyEffects(op).writes)
@@ -54,7 +56,8 @@ static bool canBeSplit(linalg::LinalgOp op) {
   // An input of one row or column, as a mean that keeps its dimension, is read
   // in the only place there is.
   for (OpOperand &operand : op->getOpOperands())
-    if (!op.getMatchingIndexingMap(&operand).isProjectedPermutation(
+    if (!(windows && op.isDpsInput(&operand)) &&
+        !op.getMatchingIndexingMap(&operand).isProjectedPermutation(
             /*allowZeroInResults=*/op.isDpsInput(&operand)))
       return false;
   SmallVector<unsigned> loops;
@@ -289,7 +292,7 @@ struct SplitReductions
       if (!structured || !structured.hasPureTensorSemantics() ||
           op->hasAttr(kTileAttrName))
         return WalkResult::advance();
-      if (canBeSplit(structured))
+      if (canBeSplit(structured, /*windows=*/device != OffloadDevice::CPU))
         if (SmallVector<int64_t> tile = schedule.chooseParts(structured);
             !tile.empty()) {
           found.emplace_back(structured, std::move(tile));

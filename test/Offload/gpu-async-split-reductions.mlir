@@ -201,3 +201,27 @@ func.func @numbers_of_results(%places: tensor<20000xi32>, %u: tensor<20000x16xf3
   } -> tensor<16x16xf32>
   return %r : tensor<16x16xf32>
 }
+
+// -----
+
+// The gradient of a convolution's few weights: parts are whole images, of which windows are read. A CPU's products
+// have windows of their own.
+// CHECK-LABEL: func.func @windows
+// CPU-NOT: scf.forall
+// GPU: scf.forall (%{{.*}}) in (64)
+// GPU: tensor.extract_slice %arg0[%{{.*}}, 0, 0, 0] [1, 30, 30, 1]
+// GPU: linalg.reduce
+// CHECK: return
+#image = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d2 + d3, d4 + d5, d6)>
+#result = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d3, d5, d1)>
+#weights = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d2, d4, d6, d1)>
+func.func @windows(%x: tensor<64x30x30x1xf32>, %y: tensor<64x28x28x32xf32>, %start: tensor<3x3x1x32xf32>) -> tensor<3x3x1x32xf32> {
+  %r = linalg.generic {indexing_maps = [#image, #result, #weights], iterator_types = ["reduction", "parallel", "parallel", "reduction", "parallel", "reduction", "parallel"]}
+      ins(%x, %y : tensor<64x30x30x1xf32>, tensor<64x28x28x32xf32>) outs(%start : tensor<3x3x1x32xf32>) {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %m = arith.mulf %a, %b : f32
+    %s = arith.addf %sum, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<3x3x1x32xf32>
+  return %r : tensor<3x3x1x32xf32>
+}
