@@ -589,7 +589,8 @@ def scatter(
     batches = {dim: scatter_dims[place_in_indices.index(each)] for dim, each in zip(batching, indices_batching)}
     apart = {**{dim: each for dim, each in windowed.items() if dim not in to_operand}, **batches}
     apart = {dim: apart[dim] for dim in sorted(apart)}
-    in_turn = [dim for dim in range(len(update)) if dim not in apart.values()]
+    # One start after the other, as XLA takes them on a CPU: of windows that overlap the last one stays.
+    in_turn = [dim for dim in scatter_dims + list(window_dims) if dim not in apart.values()]
     cut, pieces = cut_of(shape, to_operand, threads // max(1, math.prod(update[dim] for dim in apart.values())))
 
     at, outputs = parallel(

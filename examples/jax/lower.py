@@ -470,8 +470,15 @@ def convert(value, element):
 
 
 def widen_unsigned(module):
-    """Products of unsigned numbers with sums of a wider type, whose operands jaxlib's pass takes for signed ones."""
+    """Products of unsigned numbers with sums of a wider type, whose operands jaxlib's pass takes for signed ones, and
+    starts of scatters, whose signs are gone when they become loops."""
     for op in list(loops.operations(module.operation)):
+        if op.name == "stablehlo.scatter":
+            place = (len(op.operands) - 1) // 2
+            given = ir.RankedTensorType(op.operands[place].type).element_type
+            if loops.is_of(ir.IntegerType, given) and ir.IntegerType(given).is_unsigned:
+                with op.location, ir.InsertionPoint(op):
+                    op.operands[place] = convert(op.operands[place], ir.IntegerType.get_signless(64))
         if op.name not in ("stablehlo.dot_general", "stablehlo.dot", "stablehlo.convolution"):
             continue
         element = ir.RankedTensorType(op.results[0].type).element_type

@@ -36,6 +36,8 @@ struct ReturnByDestination
     offload::splitDestinations(function);
     if (function.isExternal())
       return;
+    if (!function.isPublic())
+      function.walk([](scf::WhileOp loop) { keepInPlace(loop); });
     if (function.isPublic()) {
       if (failed(checkBlocks()))
         return signalPassFailure();
@@ -234,17 +236,25 @@ static bool haveEqualSizes(Value a, Value b) {
 }
 
 /// What the next round begins with takes the place of what this one began with,
-/// if it is as large.
-static void keepInPlace(const Rounds &rounds) {
+/// if it is as large. Returns what is there now.
+static llvm::SmallPtrSet<OpOperand *, 8> keepInPlace(const Rounds &rounds) {
   SmallVector<std::pair<BlockArgument, OpOperand *>> moved;
-  for (auto [argument, yielded] : rounds.carried)
-    if (isa<RankedTensorType>(argument.getType()) &&
-        yielded->get() != argument &&
-        haveEqualSizes(yielded->get(), argument) &&
-        !staysInInnerLoops(yielded->get(), argument))
+  llvm::SmallPtrSet<OpOperand *, 8> settled;
+  for (auto [argument, yielded] : rounds.carried) {
+    if (!isa<RankedTensorType>(argument.getType()))
+      continue;
+    if (yielded->get() == argument) {
+      settled.insert(yielded);
+      continue;
+    }
+    if (!haveEqualSizes(yielded->get(), argument))
+      continue;
+    settled.insert(yielded);
+    if (!staysInInnerLoops(yielded->get(), argument))
       moved.push_back({argument, yielded});
+  }
   if (moved.empty())
-    return;
+    return settled;
   Operation *yield = moved.front().second->getOwner();
   OpBuilder builder(yield);
   Location loc = rounds.loop->getLoc();
@@ -253,8 +263,10 @@ static void keepInPlace(const Rounds &rounds) {
     Value value = yielded->get();
     bool isChosen = !getYields(value).empty() && value.hasOneUse() &&
                     value.getDefiningOp()->getBlock() == yield->getBlock();
-    if (isChosen && isReadUntil(value.getDefiningOp(), argument))
-      return placeInBranches(*yielded, argument);
+    if (isChosen && isReadUntil(value.getDefiningOp(), argument)) {
+      placeInBranches(*yielded, argument);
+      return settled;
+    }
   }
   // If they change places: all are read before one is written.
   for (auto [argument, yielded] : moved)
@@ -274,13 +286,23 @@ static void keepInPlace(const Rounds &rounds) {
                 .getResult();
     yielded->set(value);
   }
+  return settled;
 }
 
 void ReturnByDestination::keepInPlace(Operation *op) {
   if (auto loop = dyn_cast<scf::ForOp>(op))
     ::keepInPlace(Rounds(loop));
-  else if (auto loop = dyn_cast<scf::WhileOp>(op))
-    ::keepInPlace(Rounds(loop));
+  auto loop = dyn_cast<scf::WhileOp>(op);
+  if (!loop)
+    return;
+  // Upstream's analysis does not see that the first region may overwrite what
+  // the second one yields, which others may read, in later rounds too.
+  auto settled = ::keepInPlace(Rounds(loop));
+  scf::YieldOp yield = loop.getYieldOp();
+  for (OpOperand &yielded : yield->getOpOperands())
+    if (isa<RankedTensorType>(yielded.get().getType()) &&
+        !settled.contains(&yielded))
+      yielded.set(copyBefore(yield, yielded.get()));
 }
 
 LogicalResult ReturnByDestination::returnResults() {

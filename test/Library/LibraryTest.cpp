@@ -240,6 +240,52 @@ TEST(Library, CallsOnAStreamOfTheCallers) {
   EXPECT_TRUE(Status(gpuasync_callable_release(callable)).ok());
 }
 
+// Calls that several threads order into one stream at a time are all done, each
+// of them once.
+TEST(Library, ThreadsOnOneStream) {
+  Executable executable("func.func @more(%x: memref<64xi32>) {\n"
+                        "  %c0 = arith.constant 0 : index\n"
+                        "  %c1 = arith.constant 1 : index\n"
+                        "  %c64 = arith.constant 64 : index\n"
+                        "  %one = arith.constant 1 : i32\n"
+                        "  scf.parallel (%i) = (%c0) to (%c64) step (%c1) {\n"
+                        "    %v = memref.load %x[%i] : memref<64xi32>\n"
+                        "    %w = arith.addi %v, %one : i32\n"
+                        "    memref.store %w, %x[%i] : memref<64xi32>\n"
+                        "  }\n"
+                        "  return\n"
+                        "}\n",
+                        "stream=caller place=off");
+  ASSERT_NE(executable.raw, nullptr);
+  gpuasync_stream *stream = nullptr;
+  Status status(gpuasync_context_stream_create(
+      gpuasync_executable_context(executable.raw), &stream));
+  ASSERT_TRUE(status.ok()) << status.message();
+  void *native = gpuasync_context_stream_native(stream);
+  constexpr int calls = 100000;
+  std::vector<int32_t> x[2] = {std::vector<int32_t>(64),
+                               std::vector<int32_t>(64)};
+  auto work = [&](std::vector<int32_t> &mine) {
+    gpuasync_callable *callable = nullptr;
+    Status status(
+        gpuasync_executable_lookup(executable.raw, "more", &callable));
+    gpuasync_value argument = make(mine.data(), GPUASYNC_TYPE_I32, {64});
+    for (int i = 0; i < calls && status.ok(); ++i)
+      status = Status(gpuasync_callable_call_on(callable, native, &argument, 1,
+                                                nullptr, 0));
+    EXPECT_TRUE(status.ok()) << status.message();
+    EXPECT_TRUE(Status(gpuasync_callable_release(callable)).ok());
+  };
+  std::thread other([&] { work(x[1]); });
+  work(x[0]);
+  other.join();
+  status = Status(gpuasync_context_stream_synchronize(stream));
+  EXPECT_TRUE(status.ok()) << status.message();
+  for (const std::vector<int32_t> &each : x)
+    EXPECT_EQ(each, std::vector<int32_t>(64, calls));
+  gpuasync_context_stream_destroy(stream);
+}
+
 // A request to cancel the thread takes effect after the compilation.
 TEST(Library, CancelledThreadsCompile) {
   std::atomic<gpuasync_executable *> made{nullptr};

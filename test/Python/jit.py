@@ -391,6 +391,25 @@ assert jnp.sum(jnp.array(r)) == 2 and ga.Array not in jax._src.core.pytype_aval_
         f = ga.jit(lambda bits: jax.lax.bitcast_convert_type(bits, jnp.float8_e4m3fn).astype("f"), device="cpu")
         self.assertEqual(f(bits).numpy().tolist(), [1, 1, 1, 1])
 
+    def test_settings_of_jax_are_part_of_the_program(self):
+        f = lambda seed: jax.random.uniform(jax.random.key(seed), (3,))
+        g = ga.jit(f, device="cpu")
+        for is_partitionable in (True, False, True):
+            with jax.threefry_partitionable(is_partitionable):
+                np.testing.assert_array_equal(g(7), jax.jit(f)(7))
+        g = ga.jit(lambda x, y: x + y, device="cpu")
+        numbers = np.ones(2, "i4"), np.ones(2, "f4")
+        self.assertEqual(g(*numbers).numpy().tolist(), [2, 2])
+        with jax.numpy_dtype_promotion("strict"):
+            with self.assertRaises(Exception):
+                g(*numbers)
+        self.assertEqual(g(*numbers).numpy().tolist(), [2, 2])
+
+    def test_unsigned_starts_of_scatters(self):
+        for dtype, size, starts in ("u1", 300, [[10], [200]]), ("u2", 70000, [[3], [40000]]):
+            f = lambda i: jax.lax.scatter_add(jnp.zeros(size), i, jnp.ones(2), jax.lax.ScatterDimensionNumbers((), (0,), (0,)))
+            np.testing.assert_array_equal(ga.jit(f, device="cpu")(np.array(starts, dtype)), f(np.array(starts, dtype)))
+
     def test_warnings_are_of_the_callers_line(self):
         compile = ga._binding.compile
 

@@ -131,7 +131,7 @@ class Jit:
                 raise gpu_async.ArgumentError(
                     self._describe((args, named), values, number, "is of " + refused.args[0])) from None
             types.append(made)
-        key = tree, tuple(types), values, jax.config.jax_enable_x64
+        key = tree, tuple(types), values, kept.settings()
         compiled = self._compiled.get(key)
         if compiled is None:
             # One lock for each program: what its function calls while it is traced may be this function again.

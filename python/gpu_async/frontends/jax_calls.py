@@ -43,7 +43,7 @@ class Calls:
                     "is of the type %s, neither an array nor a number; name it in static_argnums or static_argnames"
                     % type(leaf).__name__)) from None
         types = tuple((leaf.shape, leaf.dtype, leaf.weak_type) for leaf in map(jax.typeof, leaves))
-        key = tree, types, values, jax.config.jax_enable_x64
+        key = tree, types, values, kept.settings()
         with self._lock:
             call = self._known.get(key)
             if call is None:

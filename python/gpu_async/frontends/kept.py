@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the disk cache knows functions of gpu_async.jit by."""
+"""What functions of gpu_async.jit are known by, in the process and in the disk cache."""
 
 import glob
 import hashlib
@@ -9,6 +9,12 @@ import jax
 import jaxlib
 
 from .. import _binding
+
+try:  # what jax.jit knows its programs by; no module of JAX's offers it
+    from jax._src.config import trace_context as _trace_context
+except ImportError:  # of another version
+    def _trace_context():
+        return jax.config.jax_enable_x64, jax.config.jax_numpy_dtype_promotion, jax.config.jax_threefry_partitionable
 
 # What lowers, as it is when it is imported.
 _FILES = ("constants.py", "fourier.py", "from_jax.py", "host_calls.py", "jax_calls.py", "kept.py", "loops.py", "lower_jax.py",
@@ -34,6 +40,12 @@ def _hash_of_lowering():
         return None
     _add(digest, repr((jax.__version__, jaxlib.__version__)).encode())
     return digest
+
+
+def settings():
+    """JAX's settings that a function is traced by (jax_enable_x64, the generator of random numbers, promotions, ..), as a
+    key."""
+    return _trace_context()
 
 
 def _add(digest, part):

@@ -70,6 +70,8 @@ public:
         defaultStream = scheduler->createStream();
       native = defaultStream;
     }
+    static_cast<Stream *>(native)->isShared.store(true,
+                                                  std::memory_order_release);
     out = native;
     return Status();
   }
@@ -116,6 +118,7 @@ public:
     ++driverCallCount;
     auto *event = static_cast<Event *>(native);
     auto *stream = static_cast<Stream *>(nativeStream);
+    const Producing producing(*stream);
     scheduler->renew(*stream);
     stream->tenure->retain();
     if (event->tenure)
@@ -127,6 +130,7 @@ public:
   }
   Status streamWaitEvent(NativeStream stream, NativeEvent event) override {
     ++driverCallCount;
+    const Producing producing(*static_cast<Stream *>(stream));
     scheduler->enqueueWait(*static_cast<Stream *>(stream),
                            *static_cast<Event *>(event));
     return Status();
@@ -237,6 +241,7 @@ public:
                   const gpuasync_site *site) override {
     ++driverCallCount;
     Stream &stream = *static_cast<Stream *>(native);
+    const Producing producing(stream);
     Op *op = scheduler->makeOp(stream, OpKind::Host, site);
     if (!op->setParams(arguments, bytes)) {
       op->settleTiming();
@@ -288,6 +293,7 @@ private:
              uint64_t bytes, Fill fill) {
     ++driverCallCount;
     Stream &stream = *static_cast<Stream *>(native);
+    const Producing producing(stream);
     Op *op = scheduler->makeOp(stream, kind, site);
     fill(*op);
     scheduler->enqueue(stream, op, bytes <= inlineBytes);
@@ -346,6 +352,7 @@ Status CpuContext::launch(NativeStream native, NativeFunction function,
         kernel.name, table->workgroupBytes, block.dynamicSharedBytes,
         maxWorkgroupBytes);
 
+  const Producing producing(stream);
   Op *op = scheduler->makeOp(stream, OpKind::Launch, site);
   op->kernel = table;
   op->cost = &loaded.cost;

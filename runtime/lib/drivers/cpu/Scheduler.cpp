@@ -230,7 +230,8 @@ void Scheduler::enqueue(Stream &stream, Op *op, bool inlineIfIdle) {
   execute(stream, *op);
   Stream *woken;
   {
-    // Only this thread puts work on the stream, so the queue is empty now.
+    // Only this thread puts work on the stream (Producing), so the queue is
+    // empty now.
     std::lock_guard<std::mutex> lock(stream.mutex);
     woken = complete(stream, op);
     stream.state.store(Stream::State::Idle, std::memory_order_relaxed);

@@ -142,6 +142,9 @@ struct Stream {
   explicit Stream(Scheduler &scheduler) : scheduler(scheduler) {}
   Scheduler &scheduler;
   std::mutex mutex;
+  /// A caller's, on which several threads may put work at a time.
+  std::atomic<bool> isShared{false};
+  std::mutex producers; ///< held by the one that does, of those of a caller's
   std::condition_variable progress;
   enum class State : uint8_t { Idle, Runnable, Running, Parked };
   std::atomic<State> state{State::Idle};
@@ -168,6 +171,26 @@ struct Stream {
   // The adversary's.
   uint32_t index = 0; ///< how many streams were made before it
   uint64_t neededMark = 0, lastTurn = 0;
+};
+
+/// While one lives its thread is the only one that puts work on the stream, as
+/// on a stream of a frame's own it is anyway.
+class Producing {
+public:
+  explicit Producing(Stream &stream)
+      : held(stream.isShared.load(std::memory_order_acquire) ? &stream
+                                                             : nullptr) {
+    if (__builtin_expect(held != nullptr, 0))
+      held->producers.lock();
+  }
+  Producing(const Producing &) = delete;
+  ~Producing() {
+    if (__builtin_expect(held != nullptr, 0))
+      held->producers.unlock();
+  }
+
+private:
+  Stream *held;
 };
 
 /// The blocks of one launch, shared by the threads that work on it.
