@@ -147,14 +147,28 @@ Value DeviceNumbers::computeAgain(OpBuilder &builder, OpFoldResult number,
   return map.lookup(value);
 }
 
-/// The place in the whole of place `at` of a part that begins at `offset`.
-static Value getPlace(OpBuilder &builder, Location loc, Value offset, Value at,
-                      OpFoldResult stride) {
-  if (!isConstantIntValue(stride, 1))
-    at = arith::MulIOp::create(
-        builder, loc, at,
-        getValueOrCreateConstantIndexOp(builder, loc, stride));
-  return builder.createOrFold<arith::AddIOp>(loc, offset, at);
+/// The place in the whole of place `at` of a slice, which has all but the
+/// `dropped` dimensions. `map` has what of its offsets is there already.
+static SmallVector<Value> getPlace(OpBuilder &builder, Location loc,
+                                   OffsetSizeAndStrideOpInterface slice,
+                                   const llvm::SmallBitVector &dropped,
+                                   ValueRange at, DeviceNumbers &numbers,
+                                   IRMapping &map) {
+  SmallVector<Value> place;
+  for (auto [dim, offset, stride] :
+       llvm::enumerate(slice.getMixedOffsets(), slice.getMixedStrides())) {
+    place.push_back(numbers.computeAgain(builder, offset, loc, map));
+    if (dropped.test(dim))
+      continue;
+    Value step = at.front();
+    at = at.drop_front();
+    if (!isConstantIntValue(stride, 1))
+      step = arith::MulIOp::create(
+          builder, loc, step,
+          getValueOrCreateConstantIndexOp(builder, loc, stride));
+    place.back() = builder.createOrFold<arith::AddIOp>(loc, place.back(), step);
+  }
+  return place;
 }
 
 /// A kernel reads where the slice begins, and copies it.
@@ -192,20 +206,15 @@ static void copySlice(tensor::ExtractSliceOp slice, DeviceNumbers &numbers) {
         IRMapping map;
         for (auto [load, argument] : llvm::zip(loads, arguments))
           map.map(load.getResult(), argument);
-        SmallVector<Value> places;
-        int64_t number = 0;
-        for (auto [dim, offset, stride] : llvm::enumerate(
-                 slice.getMixedOffsets(), slice.getMixedStrides())) {
-          Value place = numbers.computeAgain(builder, offset, loc, map);
-          if (!dropped.test(dim))
-            place = getPlace(builder, loc, place,
-                             linalg::IndexOp::create(builder, loc, number++),
-                             stride);
-          places.push_back(place);
-        }
+        SmallVector<Value> at;
+        for (int64_t dim = 0; dim < type.getRank(); ++dim)
+          at.push_back(linalg::IndexOp::create(builder, loc, dim));
+        SmallVector<Value> place =
+            getPlace(builder, loc, cast<OffsetSizeAndStrideOpInterface>(*slice),
+                     dropped, at, numbers, map);
         linalg::YieldOp::create(
             builder, loc,
-            tensor::ExtractOp::create(builder, loc, slice.getSource(), places)
+            tensor::ExtractOp::create(builder, loc, slice.getSource(), place)
                 .getResult());
       });
 }
@@ -227,15 +236,9 @@ static void writeSlice(tensor::InsertSliceOp insert, DeviceNumbers &numbers) {
   Value written =
       tensor::ExtractOp::create(rewriter, loc, insert.getSource(), at);
   IRMapping map;
-  SmallVector<OpFoldResult> places;
-  int64_t number = 0;
-  for (auto [dim, offset, stride] :
-       llvm::enumerate(insert.getMixedOffsets(), insert.getMixedStrides())) {
-    Value place = numbers.computeAgain(rewriter, offset, loc, map);
-    if (!dropped.test(dim))
-      place = getPlace(rewriter, loc, place, at[number++], stride);
-    places.push_back(place);
-  }
+  SmallVector<OpFoldResult> places = getAsOpFoldResult(
+      getPlace(rewriter, loc, cast<OffsetSizeAndStrideOpInterface>(*insert),
+               dropped, at, numbers, map));
   SmallVector<OpFoldResult> ones(whole.getRank(), rewriter.getIndexAttr(1));
   Value output = loop.getRegionIterArgs().front();
   Value element =

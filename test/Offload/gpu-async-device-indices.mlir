@@ -14,9 +14,9 @@
 // CHECK: %[[NEXT:.*]] = linalg.generic
 // CHECK: linalg.generic {indexing_maps = [#{{.*}}, #{{.*}}], iterator_types = ["parallel"]} ins(%[[NEXT]] : tensor<i32>)
 // CHECK-NEXT: ^bb0(%[[I:.*]]: i32, %{{.*}}: f32):
+// CHECK-NEXT: %[[J:.*]] = linalg.index 0
 // CHECK-NEXT: %[[AT:.*]] = arith.index_cast %[[I]] : i32 to index
-// CHECK: %[[J:.*]] = linalg.index 0
-// CHECK-NEXT: %[[E:.*]] = tensor.extract %arg0[%[[AT]], %[[J]]] : tensor<6x5xf32>
+// CHECK: %[[E:.*]] = tensor.extract %arg0[%[[AT]], %[[J]]] : tensor<6x5xf32>
 // CHECK-NEXT: linalg.yield %[[E]]
 // KERNELS-LABEL: func.func @computed
 // KERNELS: gpu.launch
