@@ -654,7 +654,7 @@ def scatter(
         inside = body.put("arith.andi %s, %s : i1", inside, isMine)
     for dim in starting:
         places[dim] = body.put("arith.select %s, %s, %s : index", inside, places[dim], zero)
-    # Where most updates are other threads', nothing is read for them.
+    # Nothing is read for the updates of other threads, which most are.
     if pieces > 1:
         body.add("%%next:%d = scf.if %s -> (%s) {", len(parts), inside, commas(parts))
     old = [body.put("tensor.extract %s[%s] : %s", each, commas(places), part) for each, part in zip(nest.names, parts)]

@@ -576,7 +576,7 @@ def choose_lowering_and_text(traced):
     text = lowered.as_text()
     calls = host_calls.count_foreign(text)
     # A loop of few rounds on a CPU, to be compiled sooner; else one expression, which becomes one kernel.
-    # Of a running sum newer versions of JAX make a scan for what they know, and a window for other devices.
+    # Newer versions of JAX make a scan of a running sum for what they know, and a window for other devices.
     isRunning = "reduce_window" not in text and re.search(r"@cum(sum|prod|max|min|logsumexp)\b", text)
     if calls or "@threefry2x32" in text or isRunning:
         # For a device that it does not know JAX calls a library only for what nothing else does, by our rules.

@@ -414,7 +414,7 @@ static Error compileProgram(Program &program, StringRef text, StringRef name,
   }
   if (signatures.empty())
     return createStringError(name + ": no public function has a body");
-  // What files say the key does not cover.
+  // Files have contents that the key does not cover.
   mayBeKept = mayBeKept && !program.linksFiles();
   if (Error error = program.schedule(how))
     return error;

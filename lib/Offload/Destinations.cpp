@@ -35,7 +35,7 @@ void offload::splitDestinations(Operation *root) {
   for (Operation *op : llvm::reverse(destinations)) {
     bool isFirst = true;
     for (OpOperand &use : llvm::make_early_inc_range(op->getUses())) {
-      // What a loop's round fills it fills each time, with what it computes.
+      // A round of a loop fills its tensor each time, with what it computes.
       Operation *user = use.getOwner();
       const bool isInner =
           isa<linalg::FillOp>(op) && user->getBlock() != op->getBlock() &&

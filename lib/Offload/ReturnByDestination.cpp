@@ -65,7 +65,7 @@ private:
   LogicalResult returnResults();
 };
 
-/// What the rounds of a loop have of each other.
+/// Tensors that the rounds of a loop have of each other.
 struct Rounds {
   explicit Rounds(scf::ForOp loop);
   explicit Rounds(scf::WhileOp loop);
@@ -76,7 +76,7 @@ struct Rounds {
   bool hold(Operation *op) const { return loop->isProperAncestor(op); }
 
   Operation *loop;
-  /// What a round begins with, and what it yields for the next one.
+  /// Those that a round begins with, and what it yields for the next one.
   SmallVector<std::pair<BlockArgument, OpOperand *>> carried;
 };
 } // namespace

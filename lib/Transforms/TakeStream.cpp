@@ -246,7 +246,7 @@ void TakeStream::orderInto(func::FuncOp function, Value pointer) {
       builder.setInsertionPointAfter(create);
       last = StreamWaitOp::create(builder, loc, create.getStream(), begin);
     }
-    // Where all that waits for it is past, so that one region may have both.
+    // Behind all that waits for it, so that one region may have both.
     builder.setInsertionPointAfter(
         function.front().findAncestorOpInBlock(*last));
     EventDestroyOp::create(builder, loc, begin);

@@ -128,7 +128,7 @@ struct alignas(64) gpuasync_stream {
   }
   /// It waits for an event, of which `event` and `generation` are one record.
   void noteWait(const void *event, uint32_t generation) {
-    // What is only memory waits for nothing, and may be before the first wait.
+    // Memory waits for nothing, and may be handed out before the first wait.
     if (gatedTo != enqueued || gate != event || gateGeneration != generation)
       gatedFrom = memoryTo == enqueued ? memoryFrom : enqueued;
     gate = event;
@@ -141,7 +141,7 @@ struct alignas(64) gpuasync_stream {
   bool isGated() const {
     return gate && gatedTo == enqueued && gatedFrom <= finished;
   }
-  /// The same of both, with the same event: they begin at one time.
+  /// Both wait for one event only: they begin at one time.
   bool beginsWith(const gpuasync_stream &other) const {
     return isGated() && other.isGated() && gate == other.gate &&
            gateGeneration == other.gateGeneration;
