@@ -116,7 +116,7 @@ void Timing::instrument(PassInstrumentationCallbacks &callbacks) {
   if (mode != TimingMode::Passes)
     return;
   auto end = [this](StringRef name) {
-    // Of PassManager<Function> and adaptors only what their passes leave.
+    // PassManager<Function> and adaptors have only what their passes leave.
     endPass(name.contains("PassManager") || name.contains("Adaptor")
                 ? "pass managers"
                 : name);

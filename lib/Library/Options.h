@@ -21,7 +21,7 @@ struct LibraryOptions {
   std::vector<std::pair<std::string, void *>> functions;
   /// Arguments of the only function whose memory callers give up.
   std::vector<unsigned> donated;
-  /// What gpuasync_executable_timing tells.
+  /// The table that gpuasync_executable_timing gives.
   TimingMode timing = TimingMode::Off;
 };
 

@@ -36,7 +36,7 @@ struct ReturnByDestination
     offload::splitDestinations(function);
     if (function.isExternal())
       return;
-    if (!function.isPublic())
+    if (!function.isPublic() || !llvm::hasSingleElement(function.getBody()))
       function.walk([](scf::WhileOp loop) { keepInPlace(loop); });
     if (function.isPublic()) {
       if (failed(checkBlocks()))

@@ -109,7 +109,7 @@ struct Frame {
   // Behind these is what handlers that return early use.
 };
 
-// What a compiler makes of the structs of C.
+// A compiler's layout of the structs of C.
 static_assert(sizeof(Version) == 24 && sizeof(Buffer) == 48 &&
               sizeof(Values) == 40 && sizeof(Attributes) == 48 &&
               offsetof(Metadata, stateType) == 40 && sizeof(Described) == 32 &&
@@ -178,8 +178,8 @@ struct Kept {
   gpuasync_context *context; ///< lives as long as the callable
 };
 
-/// What custom calls may call. Never destroyed: XLA's threads may call until
-/// the process ends.
+/// Programs that custom calls may call. Never destroyed: XLA's threads may call
+/// until the process ends.
 struct Programs {
   static Programs &get() {
     static auto *programs = new Programs;

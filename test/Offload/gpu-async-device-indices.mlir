@@ -56,7 +56,7 @@ func.func @argument(%x: tensor<6x5xf32>, %i: tensor<2xi32>, %u: tensor<2x3xf32>)
   return %s, %w : tensor<2x3xf32>, tensor<6x5xf32>
 }
 
-// What the host knows stays where it is; a size that the device knows is read.
+// A place that the host knows stays where it is; a size that the device knows is read.
 // CHECK-LABEL: func.func @known
 // CHECK: tensor.extract_slice %arg0[%arg1, 0] [2, 5] [1, 1]
 // CHECK: tensor.extract_slice %arg0[0, 0] [%{{.*}}, 5] [1, 1]

@@ -74,7 +74,7 @@ class DiskCache(unittest.TestCase):
         first, _ = run(ADD, self.folder)
         kept = entries(self.folder)
         self.assertEqual(len(kept), 1)
-        # What is taken from the file is the program, not a compilation of the text: with other bytes there is another result.
+        # The file gives the program, not a compilation of the text: with other bytes there is another result.
         times = [os.stat(each).st_ino for each in kept]
         second, _ = run(ADD, self.folder)
         self.assertEqual([os.stat(each).st_ino for each in entries(self.folder)], times)

@@ -175,7 +175,7 @@ class JaxCalls(unittest.TestCase):
         np.testing.assert_allclose(ga.jit(both, device="cpu")(x), jnp.cos(x) * x, rtol=1e-5)
         np.testing.assert_allclose(ga.jit(both, device="cpu", ffi=True)(x), jnp.cos(x) * x, rtol=1e-5)
         self.assertEqual(count_calls(ga.jit(both, ffi=True), x), 1)
-        # What no call can be made of is the function there, as without ffi.
+        # A function that no call can be made of stays as it is, as without ffi.
         y = 2.0 * x
         np.testing.assert_allclose(ga.jit(lambda x: ga.jit(lambda: f(x) + x, ffi=True)(), device="cpu")(x), f(x) + x, rtol=1e-6)
         narrow = ga.jit(lambda x: x.astype("float32") + 1, ffi=True)

@@ -188,7 +188,7 @@ class Kept(unittest.TestCase):
                        "jax.__version__ = '0.0'; kept._lowering = kept._hash_of_lowering()",
                        "kept._FILES = kept._FILES[1:]; kept._lowering = kept._hash_of_lowering()"):
             self.assertEqual(run(code % change, self.folder)[1], 1)
-        # Where the files cannot be read, the program is known by what they make.
+        # If the files cannot be read, the program is known by what they make.
         for _ in range(2):
             self.assertEqual(run(code % "kept._FILES = ('none',); kept._lowering = kept._hash_of_lowering()", self.folder)[1], 1)
             self.assertEqual(len(entries(self.folder)), 5)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What the stages of a compilation take.
+# The times of the stages of a compilation.
 # RUN: %python %s
 import importlib.util
 import re

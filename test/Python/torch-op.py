@@ -121,7 +121,7 @@ class TorchOp(unittest.TestCase):
         for wrong in (x, a, y), (x, a, y, n, n), (x, "a", y, n), (1.0, a, y, n):
             with self.assertRaises((RuntimeError, TypeError)):
                 self.op(*wrong)
-        # What only the elements' call can tell: a size that the program casts.
+        # Only the elements' call can tell: a size that the program casts.
         with self.assertRaisesRegex(ga.Error, "argument 0"):
             self.op(torch.ones(5, 3), a, y, n)
 

@@ -180,7 +180,7 @@ class Frames(unittest.TestCase):
         self.assertIsNone(handler()(ctypes.byref(frame)))
         self.assertEqual((metadata.version.size, metadata.version.major, metadata.version.minor, metadata.traits, metadata.state),
                          (24, 0, 3, 0, 6))
-        # What is smaller is not written.
+        # A smaller one is not written.
         for metadata_size, size in (24, 32), (ctypes.sizeof(Metadata), 24), (0, 32):
             metadata.size, metadata.version.minor, metadata.traits, extension.base.size = metadata_size, 44, 55, size
             self.assertIsNone(handler()(ctypes.byref(frame)))

@@ -238,7 +238,7 @@ bool cpu::isKernelCode(const Function &function) {
 PreservedAnalyses
 cpu::LeaveOuterLoops::run(Loop &loop, LoopAnalysisManager &,
                           LoopStandardAnalysisResults &results, LPMUpdater &) {
-  // Of loops as short as these the vectoriser may leave a few instructions,
+  // The vectoriser may leave a few instructions of loops as short as these,
   // whose outer loop is worth unrolling.
   constexpr unsigned shortLoop = 16;
   if (!isKernelCode(*loop.getHeader()->getParent()))

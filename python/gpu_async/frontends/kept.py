@@ -16,7 +16,7 @@ except ImportError:  # of another version
     def _trace_context():
         return jax.config.jax_enable_x64, jax.config.jax_numpy_dtype_promotion, jax.config.jax_threefry_partitionable
 
-# What lowers, as it is when it is imported.
+# The files that lower, as they are when they are imported.
 _FILES = ("constants.py", "fourier.py", "from_jax.py", "host_calls.py", "jax_calls.py", "kept.py", "loops.py", "lower_jax.py",
           "nesting.py", "numerics.py", "static.py")
 
