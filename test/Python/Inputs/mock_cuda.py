@@ -9,8 +9,9 @@ import gpu_async  # loads the runtime
 lib = ctypes.CDLL(os.environ["GPU_ASYNC_CUDA_LIBRARY"])
 runtime = ctypes.CDLL("libgpuasync_runtime.so.0")
 runtime.gpuasync_set_timeout.argtypes = [ctypes.c_double]
-for name in "calls", "live", "numbered", "violations":
+for name in "calls", "live", "violations":
     getattr(lib, "mock_" + name).restype = ctypes.c_uint64
+lib.mock_failed.restype = ctypes.c_char_p
 
 
 def encoded(name):
@@ -30,10 +31,10 @@ def fail(name, number, code=2):
     lib.mock_fail(encoded(name), ctypes.c_uint64(number), code)
 
 
-def count_numbered(body):
-    before = lib.mock_numbered()
-    body()
-    return lib.mock_numbered() - before
+def failed():
+    """The vendor's function that failed by `fail` since, or None."""
+    name = lib.mock_failed()
+    return name.decode() if name else None
 
 
 def violations():
