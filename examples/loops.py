@@ -10,6 +10,11 @@ is the one's.
 
 import math
 
+try:
+    from . import places  # in the package gpu_async
+except ImportError:
+    import places
+
 # Threads among which a GPU shares what one thread of a CPU does in turn.
 GPU_THREADS = 16384
 
@@ -1066,6 +1071,7 @@ def define(ir, module, text, op, operands, order=list):
         if function.regions[0].blocks:
             made = function.operation.clone(ir.InsertionPoint(module.body))
     name = ir.StringAttr(made.attributes["sym_name"]).value
+    places.give(op.location, made)
 
     def calls(inner):
         for region in inner.regions:

@@ -407,8 +407,9 @@ class HostCalls:
             return text
         text = re.sub(r"^  func\.func private @host_call\.\d+\([^\n]*\n", "", text, flags=re.MULTILINE)
         declared = ["  func.func private @%s%s" % each for each in self.declarations.items()]
-        head, _, end = text.rstrip().rpartition("}")
-        return head + "\n".join(self.definitions + declared) + "\n}" + end + "\n"
+        # Behind the module are the locations.
+        end = text.rindex("\n}") + 1
+        return text[:end] + "\n".join(self.definitions + declared) + "\n" + text[end:]
 
 
 def quote(text):

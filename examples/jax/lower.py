@@ -26,7 +26,7 @@ from jaxlib.mlir import ir, passmanager
 from jaxlib.mlir.dialects import arith, scf
 
 try:
-    from . import constants, fourier, host_calls, loops, numerics  # in the package gpu_async
+    from . import constants, fourier, host_calls, loops, numerics, places  # in the package gpu_async
 except ImportError:
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:0] = here, os.path.join(here, "..")
@@ -35,6 +35,7 @@ except ImportError:
     import host_calls
     import loops
     import numerics
+    import places
 
 # jaxlib looks for the Python module of a dialect at each operation of it, and has none for these.
 for dialect in ("bufferization", "complex", "index", "linalg", "shape", "tensor"):
@@ -258,7 +259,7 @@ def lower_scan(module, op, dim, combiner, backward, number):
         limit=numbers(shape),
     )
     parsed = ir.Module.parse(source)
-    list(parsed.body.operations)[0].operation.clone(ir.InsertionPoint(module.body))
+    places.give(op.location, list(parsed.body.operations)[0].operation.clone(ir.InsertionPoint(module.body)))
     with op.location, ir.InsertionPoint(op):
         turn = lambda value: (
             ir.Operation.create(
@@ -533,8 +534,7 @@ def run(module, *passes):
     except ir.MLIRError as error:
         lines = [each.strip() for each in str(error).splitlines() if each.strip()]
         message = next((each for each in lines if each.startswith("error: ")), lines[-1])
-        lines = re.findall(r'"([^"]*\.py)":(\d+)', message)
-        at = " at %s:%s" % (os.path.basename(lines[0][0]), lines[0][1]) if lines else ""
+        at = places.describe(message)
         message = constants.shorten(re.sub(r"^error: (unknown: |.*\): )?", "", message))
         # Not from the error, which quotes operations with all of their constants.
         raise ValueError(
@@ -667,14 +667,9 @@ def lower_empty(module):
 def place_of(op):
     """The line of the program that the operation is of, or of the call of the function of JAX's own that it is in."""
     while op is not None:
-        lines = re.findall(r'"([^"]*\.py)":(\d+)', str(op.location))
-        # Not those of `trace` and of its callers in the package.
-        folder = os.path.dirname(__file__)
-        callers = [os.path.join(folder, name) for name in ("from_jax.py", "jax_calls.py")]
-        here = {__file__, host_calls.__file__, *callers}
-        lines = [(path, line) for path, line in lines if path not in here]
-        if lines:
-            return " at %s:%s" % (os.path.basename(lines[0][0]), lines[0][1])
+        place = places.describe(op.location)
+        if place:
+            return place
         while op.name != "func.func":
             op = op.parent
             if op is None:
@@ -766,12 +761,13 @@ def pass_by_value(module, numbers):
             main.attributes["arg_attrs"] = ir.ArrayAttr.get(kept + [attributes[number] for number in numbers])
 
 
-def lower(traced, by_value=(), calls=None, gpu=False):
+def lower(traced, by_value=(), calls=None, gpu=False, lines=None):
     """The text of the program; its function is @main. A ValueError of what has no lowering.
 
     Arguments `by_value`, arrays without dimensions, are passed as numbers behind the others: the host has them.
     `calls`, a new HostCalls, gets what the program calls on the host. Without one, calls of Python's are refused. For
-    a `gpu` scatters are shared among more threads.
+    a `gpu` scatters are shared among more threads. With `lines`, the line of the function, operations have the
+    lines of the Python program for their locations.
     """
     hasPython = calls is not None
     calls = calls or host_calls.HostCalls()
@@ -807,7 +803,9 @@ def lower(traced, by_value=(), calls=None, gpu=False):
         for op in loops.operations(module.operation):
             strip_attributes(op)
         strip_attributes(module.operation)
-        return constants.pack_booleans(calls.complete(str(module)))
+        if lines:
+            places.keep_lines(loops.operations(module.operation), lines)
+        return constants.pack_booleans(calls.complete(module.get_asm(enable_debug_info=lines is not None)))
 
 
 def strip_attributes(op):

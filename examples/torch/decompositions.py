@@ -7,6 +7,11 @@ import struct
 
 from torch_mlir import ir
 
+try:
+    from . import places  # in the package gpu_async
+except ImportError:
+    import places
+
 
 class Builder:
     """Makes operations of the torch dialect in front of one."""
@@ -73,8 +78,7 @@ def known(value):
 
 def refused(op, why):
     """A ValueError that names the operation and its line."""
-    line = re.search(r":(\d+):\d+", str(op.location))
-    return ValueError("%s%s has no lowering %s" % (op.name, " at line %s" % line[1] if line else "", why))
+    return ValueError("%s%s has no lowering %s" % (op.name, places.describe(op.location), why))
 
 
 class Unknown(Exception):

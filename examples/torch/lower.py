@@ -21,12 +21,13 @@ from torch_mlir import ir, passmanager
 from torch_mlir.dialects import torch as torch_dialect
 
 try:
-    from . import constants, decompositions, loops  # in the package gpu_async
+    from . import constants, decompositions, loops, places  # in the package gpu_async
 except ImportError:
     sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
     import constants
     import decompositions
     import loops
+    import places
 
 # The second infers shapes, which losses with indices need, and takes longer.
 PIPELINES = ("torchdynamo-export-to-torch-backend-pipeline", "torch-function-to-torch-backend-pipeline")
@@ -242,16 +243,14 @@ def explain(module, error):
     made."""
     message = re.sub(r"^\s*Failure while executing pass pipeline:\s*(error: )?", "", str(error)).partition("\n")[0]
     message = message.partition(": %")[0]
-    place = re.match(r'(?:unknown: |"?[^" ]*"?:(\d+):\d+: )', message)
+    place = re.match(r'(?:unknown|callsite\(.*\)|"?[^" ]*"?:\d+:\d+): ', message)
     message = constants.shorten(message[place.end() :].rstrip(".") if place else message)
-    line = place and place[1]
+    at = places.describe(place[0]) if place else ""
     left = re.findall(r"torch\.(?:aten|prims?|operator)[\w.]*", message)
     for op in loops.operations(module.operation):
         if left in ([], ["torch.operator"]) and op.name.startswith(("torch.aten.", "torch.prims.", "torch.operator")):
             left = [decompositions.name_of(op)]
-            known = re.search(r":(\d+):\d+", str(op.location))
-            line = known[1] if known else line
-    at = " at line %s" % line if line else ""
+            at = places.describe(op.location) or at
     if left and message.startswith("failed to legalize"):
         raise ValueError("torch-mlir has no lowering of %s%s; write it by other operations" % (left[0], at)) from None
     # Not from the error, which quotes operations with all of their constants.
@@ -322,9 +321,9 @@ def to_linalg(text):
     return explain(*failed)
 
 
-def lower(text, gpu=False):
+def lower(text, gpu=False, lines=False):
     """The text of the program. A ValueError of what has no lowering. For a `gpu` scatters are shared among more
-    threads."""
+    threads. With `lines` operations have the lines of the Python program for their locations."""
     with ir.Context() as context:
         torch_dialect.register_dialect(context)
         module = to_linalg(text)
@@ -339,7 +338,9 @@ def lower(text, gpu=False):
                 + ", ".join(sorted(left))
                 + ", which only torch-mlir knows; write it by other operations"
             )
-        return constants.pack_booleans(str(module))
+        if lines:
+            places.keep_lines(loops.operations(module.operation))
+        return constants.pack_booleans(module.operation.get_asm(enable_debug_info=lines))
 
 
 def main():

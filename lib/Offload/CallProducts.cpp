@@ -8,6 +8,7 @@
 
 #include "GPUAsync/IR/GPUAsyncOps.h"
 #include "GPUAsync/Offload/Passes.h"
+#include "KernelNames.h"
 #include "Product.h"
 #include "Schedule.h"
 
@@ -160,12 +161,14 @@ static LogicalResult makeTiles(IRRewriter &rewriter, linalg::LinalgOp op) {
   op->removeAttr(kTileAttrName);
   linalg::LinalgOp inBlock;
   rewriter.setInsertionPoint(op);
+  const std::string name = nameKernel(op);
   if (cut == 0) {
     SmallVector<OpFoldResult> zero{rewriter.getIndexAttr(0)},
         one{rewriter.getIndexAttr(1)};
     auto loop = scf::ForallOp::create(
         rewriter, loc, zero, one, one, ValueRange(),
         rewriter.getArrayAttr(mapToBlocks(rewriter.getContext(), 1)));
+    setKernelName(loop, name);
     rewriter.moveOpBefore(op, loop.getTerminator());
     inBlock = op;
   } else {
@@ -177,6 +180,7 @@ static LogicalResult makeTiles(IRRewriter &rewriter, linalg::LinalgOp op) {
         rewriter, cast<TilingInterface>(op.getOperation()), tiling);
     if (failed(tiled))
       return op->emitOpError("cannot be cut into tiles");
+    setKernelName(tiled->loops.front(), name);
     inBlock = cast<linalg::LinalgOp>(tiled->tiledOps.front());
     rewriter.eraseOp(op);
   }

@@ -9,6 +9,7 @@
 #include "BodyEffects.h"
 #include "Contraction.h"
 #include "GPUAsync/Offload/Passes.h"
+#include "KernelNames.h"
 #include "OutputMaps.h"
 #include "Product.h"
 #include "Schedule.h"
@@ -59,6 +60,9 @@ public:
   bool add(linalg::LinalgOp op);
   bool contains(Operation *op) const { return loopsOf.contains(op); }
   SmallVector<int64_t> chooseTile();
+  std::string getName() const {
+    return nameKernel(llvm::to_vector(llvm::reverse(members)));
+  }
 
   linalg::LinalgOp root;
   /// The last one first.
@@ -303,6 +307,7 @@ static void makeOneBlock(Group &group, IRRewriter &rewriter) {
   auto loop = scf::ForallOp::create(
       rewriter, loc, zero, one, one, outputs,
       rewriter.getArrayAttr(mapToBlocks(rewriter.getContext(), 1)));
+  setKernelName(loop, group.getName());
   rewriter.setInsertionPointToStart(loop.getBody());
   IRMapping map;
   for (auto [output, argument] : llvm::zip(outputs, loop.getRegionOutArgs()))
@@ -392,6 +397,7 @@ static LogicalResult makeBlocks(Group &group, IRRewriter &rewriter) {
     return success();
   }
   linalg::LinalgOp root = group.root;
+  const std::string name = group.getName();
   scf::SCFTilingOptions tiling;
   tiling.setLoopType(scf::SCFTilingOptions::LoopType::ForallOp);
   SmallVector<OpFoldResult> sizes;
@@ -416,6 +422,7 @@ static LogicalResult makeBlocks(Group &group, IRRewriter &rewriter) {
     auto tiled = scf::tileUsingSCF(rewriter, tileable, tiling);
     if (failed(tiled))
       return failure();
+    setKernelName(tiled->loops.front(), name);
     rewriter.eraseOp(root);
     return success();
   }
@@ -423,6 +430,7 @@ static LogicalResult makeBlocks(Group &group, IRRewriter &rewriter) {
       scf::tileConsumerAndFuseProducersUsingSCF(rewriter, tileable, options);
   if (failed(fused))
     return failure();
+  setKernelName(fused->loops.front(), name);
   for (OpResult result : root->getResults())
     rewriter.replaceAllUsesWith(result, fused->replacements.lookup(result));
   // A member with memory of its own in its body would never be taken for dead.

@@ -261,6 +261,13 @@ void HostLoop::makeKernel() {
   Value one = arith::ConstantIndexOp::create(rewriter, loc, 1);
   auto kernel =
       gpu::LaunchOp::create(rewriter, loc, one, one, one, one, one, one);
+  // Named after the first that the loop would launch.
+  for (gpu::LaunchOp launch : launches)
+    if (FlatSymbolRefAttr name = launch.getFunctionAttr()) {
+      kernel.setFunctionAttr(FlatSymbolRefAttr::get(
+          kernel.getContext(), "loop_of_" + name.getValue().str()));
+      break;
+    }
   Block &entry = kernel.getBody().front();
   rewriter.setInsertionPointToStart(&entry);
   Operation *end = gpu::TerminatorOp::create(rewriter, loc);

@@ -11,6 +11,7 @@
 #include "Contraction.h"
 #include "Distribute.h"
 #include "GPUAsync/Offload/Passes.h"
+#include "KernelNames.h"
 #include "OwnMemory.h"
 #include "RoundMemory.h"
 #include "SameMemory.h"
@@ -126,6 +127,8 @@ LogicalResult LaunchTiles::launch(LoopLikeOpInterface loop) {
           : bounds.total;
   auto launch = gpu::LaunchOp::create(rewriter, loc, blocks, one, one,
                                       threadCount, one, one);
+  if (StringRef name = getKernelName(loop); !name.empty())
+    launch.setFunctionAttr(FlatSymbolRefAttr::get(&getContext(), name));
   rewriter.setInsertionPointToStart(&launch.getBody().front());
   Value number = launch.getBlockIds().x;
   Operation *end = gpu::TerminatorOp::create(rewriter, loc);

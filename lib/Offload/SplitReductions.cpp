@@ -12,6 +12,7 @@
 #include "Contraction.h"
 #include "Destinations.h"
 #include "GPUAsync/Offload/Passes.h"
+#include "KernelNames.h"
 #include "Schedule.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -127,11 +128,13 @@ static LogicalResult split(linalg::LinalgOp op, ArrayRef<int64_t> tile,
   SmallVector<TypedAttr> neutral;
   for (unsigned output = 0; output < op.getNumDpsInits(); ++output)
     neutral.push_back(*getNeutralElement(findCombiner(op, output)));
+  const std::string name = "partial_" + nameKernel(op);
   rewriter.setInsertionPoint(op);
   FailureOr<scf::SCFTilingResult> result = scf::tileUsingSCF(
       rewriter, cast<TilingInterface>(op.getOperation()), options);
   if (failed(result))
     return op.emitOpError("cannot be cut into partial reductions");
+  setKernelName(result->loops.front(), name);
   fillInBlocks(cast<scf::ForallOp>(result->loops.front().getOperation()),
                neutral, isOwn, rewriter);
   rewriter.replaceOp(op, result->replacements);
@@ -162,6 +165,7 @@ static LogicalResult splitChoice(linalg::LinalgOp op, ArrayRef<int64_t> tile,
   auto forall = scf::ForallOp::create(
       rewriter, loc, ArrayRef<OpFoldResult>{rewriter.getIndexAttr(parts)},
       memories, rewriter.getArrayAttr(mapToBlocks(rewriter.getContext(), 1)));
+  setKernelName(forall, "partial_" + nameKernel(op));
   rewriter.setInsertionPointToStart(forall.getBody());
   Value part = forall.getInductionVar(0);
   // A part's place in what all parts come to.

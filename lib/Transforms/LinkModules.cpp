@@ -105,7 +105,11 @@ std::optional<Renames> LinkModules::findRenames(Group &group,
     if (StringAttr name = nameOf(&op))
       taken.insert(name);
   auto makeName = [&](StringRef module, StringAttr name) {
-    std::string base = (module + "_" + name.getValue()).str(), result = base;
+    // Outlining has numbered its modules already.
+    std::string base = module.starts_with(name.getValue())
+                           ? module.str()
+                           : (module + "_" + name.getValue()).str();
+    std::string result = base;
     for (unsigned number = 0;
          !taken.insert(result).second ||
          group.symbols.contains(StringAttr::get(&getContext(), result));

@@ -30,13 +30,29 @@ class Profile:
 
     def __str__(self):
         total = sum(row.total_ns for row in self.rows) or 1
-        lines = ["%-40s %8s %12s %12s %8s %6s" % ("what", "calls", "total us", "mean us", "GB/s", "share")]
+        # The columns of gpu-runner --profile.
+        lines = ["   share     calls    total ms     mean us      min us      max us          MB      GB/s  what"]
         for row in self.rows:
-            name = row.name if not row.place else "%s %s" % (row.name, row.place)
-            rate = "%.1f" % (row.bytes / row.total_ns) if row.bytes and row.total_ns else ""
-            lines.append("%-40s %8d %12.1f %12.3f %8s %5.1f%%" % (
-                name, row.calls, row.total_ns / 1e3, row.total_ns / 1e3 / max(row.calls, 1), rate, 100 * row.total_ns / total))
+            moved = ("%10.3f  %8.2f" % (row.bytes / 1e6, row.bytes / row.total_ns) if row.bytes and row.total_ns
+                     else "         -         -")
+            what = row.name
+            if row.kind == "graph" and row.launches:
+                what += " of %.1f launches" % (row.launches / row.calls)
+            if row.place:
+                what += " at " + _shortened(row.place)
+            lines.append("%6.1f %%  %8d  %10.3f  %10.3f  %10.3f  %10.3f  %s  %s" % (
+                100 * row.total_ns / total, row.calls, row.total_ns / 1e6, row.total_ns / 1e3 / max(row.calls, 1),
+                row.least_ns / 1e3, row.most_ns / 1e3, moved, what))
         return "\n".join(lines)
+
+
+def _shortened(place):
+    """A place without its folder, but for one below the current folder: JAX and PyTorch name whole paths."""
+    try:
+        below = os.path.relpath(place)
+    except (OSError, ValueError):  # the current folder is gone, or on another drive
+        below = os.pardir
+    return os.path.basename(place) if below.startswith(os.pardir) else below
 
 
 @contextlib.contextmanager

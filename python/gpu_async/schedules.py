@@ -35,7 +35,7 @@ class Schedule:
             stream.write({".svg": self.svg, ".dot": self.dot}.get(ending, self.text))
 
     def __str__(self):
-        return self.text
+        return self.text.rstrip("\n")
 
     def __repr__(self):
         return "<gpu_async.Schedule of %s>" % self.text.partition("\n")[0]

@@ -98,13 +98,13 @@ protected:
   }
   /// Work that the queue does not come past until the reset.
   void hold() {
-    mock().mock_gate_close("slow_kernel");
+    mock().mock_gate_close("add_4");
     held = enqueue(slow, host(x));
     gpuasync_set_timeout(0.05);
   }
   void letGo() {
     gpuasync_set_timeout(0);
-    mock().mock_gate_open("slow_kernel");
+    mock().mock_gate_open("add_4");
     gpuasync_value_release(&held);
   }
   static std::vector<float> read(const gpuasync_value &value) {

@@ -41,7 +41,7 @@
 // CHECK: nvvm.bar.warp.sync
 // CHECK: memref.store {{.*}} : memref<64x32xf32, strided<[512, 1]
 // CHECK: nvvm.bar.warp.sync
-// PTX: .entry whole_kernel(
+// PTX: .entry matmul_512x512x512(
 // PTX: cp.async.cg.shared.global
 // PTX: ldmatrix.sync.aligned.m8n8.x4.shared.b16
 // PTX: ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16
@@ -73,7 +73,7 @@ func.func @whole(%x: tensor<512x512xf16>, %w: tensor<512x512xf16>) -> tensor<512
 // CHECK: arith.truncf
 // CHECK: scf.if
 // CHECK-NEXT: memref.store {{.*}} : memref<?x?xbf16
-// PTX: .entry edges_kernel(
+// PTX: .entry matmul_tanh_100x70x33(
 // PTX: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
 func.func @edges(%x: tensor<100x33xbf16>, %w: tensor<33x70xbf16>, %bias: tensor<70xbf16>) -> tensor<100x70xbf16> {
   %zero = arith.constant 0.0 : f32
@@ -172,10 +172,10 @@ func.func @others(%x: memref<64x64xf32>, %w: memref<64x64xf32>, %h: memref<64x64
 // SM90: nvvm.wgmma.wait.group.sync.aligned 1
 // SM90: nvvm.wgmma.wait.group.sync.aligned 0
 // SM90: gpu.barrier
-// PTX: .entry warpgroups_kernel(
+// PTX: .entry matmul_1024x1024x512(
 // PTX: mma.sync.aligned.m16n8k16
 // PTX90: .target sm_90a
-// PTX90: .entry warpgroups_kernel(
+// PTX90: .entry matmul_1024x1024x512(
 // PTX90: wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16
 func.func @warpgroups(%x: tensor<1024x512xf16>, %w: tensor<512x1024xf16>) -> tensor<1024x1024xf32> {
   %zero = arith.constant 0.0 : f32

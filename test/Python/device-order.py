@@ -79,7 +79,7 @@ class Order(unittest.TestCase):
     @contextlib.contextmanager
     def busy(self, program=exe):
         """The queue does not come further meanwhile, and waits give up soon."""
-        with mock.closed("slow_kernel"), mock.time_limit(0.1):
+        with mock.closed("add_2x3"), mock.time_limit(0.1):
             program.slow(x)
             yield
 
@@ -119,7 +119,7 @@ class Order(unittest.TestCase):
             assert mock.live("context") == 1, mock.live("context")
             a = exe.same(x)
             exe.slow(a).numpy()
-            with mock.closed("slow_kernel"):
+            with mock.closed("add_2x3"):
                 exe.slow(a)
                 q = exe.same(r)
                 del r
@@ -223,7 +223,7 @@ class Order(unittest.TestCase):
         for _ in range(2):  # the second time all memory is there
             out, b, other = exe.same(-x), exe.same(x), exe.same(x)
             b.block_until_ready()
-            with mock.closed("slow_kernel"):
+            with mock.closed("add_2x3"):
                 exe.slow(b, out=other, stream=stream)
                 exe.same(b, out=out, stream=stream)
                 del b
@@ -292,7 +292,7 @@ class Order(unittest.TestCase):
             kept = [exe.same(x) for _ in range(20)]
             given = exe.inside(y)[0]
             kept[-1].numpy()
-            with mock.closed("inside_kernel"), mock.time_limit(0.1):
+            with mock.closed("add_8"), mock.time_limit(0.1):
                 self.gives_up(exe.inside, given)
                 with mock.time_limit(0):  # then a wait would be for ever
                     del kept, given
@@ -365,7 +365,7 @@ class Order(unittest.TestCase):
             r = exe.large(x)
             exe.slow(small).numpy()
             r.numpy()
-            gate = mock.closed("slow_kernel")
+            gate = mock.closed("add_2x3")
             gate.__enter__()
             exe.slow(small)
             over = False
@@ -426,18 +426,18 @@ class Order(unittest.TestCase):
             gate.close()
 
         with ga.profile() as profile:
-            gate.enter_context(mock.closed("slow_kernel"))
+            gate.enter_context(mock.closed("add_2x3"))
             exe.slow(x)
             thread = threading.Thread(target=open_once_awaited)
             thread.start()
         over.set()
         thread.join()
         mock.lib.mock_configure(b"timing", mock.ctypes.c_uint64(0))
-        self.assertIn("slow_kernel", [row.name for row in profile.rows])
+        self.assertIn("add_2x3", [row.name for row in profile.rows])
 
     def test_calls_do_not_ask_for_all_that_are_ahead(self):
         exe.slow(x).numpy()
-        with mock.closed("slow_kernel"):
+        with mock.closed("add_2x3"):
             exe.slow(x)
             kept = [exe.same(x) for _ in range(100)]
             asked = mock.calls("cuStreamQuery")

@@ -711,6 +711,42 @@ assert jnp.sum(jnp.array(r)) == 2 and ga.Array not in jax._src.core.pytype_aval_
         self.assertEqual((x[jnp.asarray(mask)].tolist(), np.asarray(x)[mask].tolist()), ([9, 10, 11], [9, 10, 11]))
         self.assertEqual(ga.jit(lambda x, a: x.at[a].set(0), device="cpu")(x, one).tolist(), [*range(3), 0, *range(4, 12)])
 
+    def test_kernels_are_named_after_what_they_compute_and_where(self):
+        def layer(x, w):
+            return jnp.tanh(x @ w)
+
+        def f(x, w):
+            y = layer(x, w)
+            y = layer(y, w)
+            return jax.nn.softmax(y @ w)
+
+        first = inspect.getsourcelines(layer)[1]
+        g = ga.jit(f, device="cpu")
+        x, w = np.ones((64, 96), "f"), np.ones((96, 96), "f")
+        g(x, w)
+        with ga.profile() as profile:
+            g(x, w)
+        rows = {row.name: row for row in profile.rows if row.kind == "kernel"}
+        self.assertEqual(set(rows), {"matmul_tanh_64x96x96", "matmul_64x96x96", "max_exp_sum_64x96"})
+        self.assertEqual(rows["matmul_tanh_64x96x96"].launches, 2)
+        self.assertRegex(rows["matmul_tanh_64x96x96"].place, r"/jit\.py:%d:\d+$" % (first + 1))
+        self.assertRegex(rows["max_exp_sum_64x96"].place, r"/jit\.py:%d:\d+$" % (first + 6))
+        self.assertRegex(str(profile), r"matmul_tanh_64x96x96 at (\w+/)*jit\.py:%d:" % (first + 1))
+
+    def test_lines_are_the_users(self):
+        # Not those of libraries: of Flax's layers, of JAX's functions, of the loops that sort.
+        def f(x):
+            x = jnp.sort(jax.scipy.special.logsumexp(x, axis=1))
+            return jnp.linalg.norm(x)
+
+        g = ga.jit(f, device="cpu")
+        x = np.random.rand(64, 32).astype("f")
+        np.testing.assert_allclose(float(g(x)), f(x), rtol=1e-5)
+        with ga.profile() as profile:
+            g(x)
+        places = {row.place.rpartition("/")[2].partition(":")[0] for row in profile.rows if row.place}
+        self.assertEqual(places, {"jit.py"})
+
     def test_what_has_no_lowering(self):
         with self.assertRaisesRegex(ga.CompileError, r"lapack_sgehrd_ffi at jit.py:[0-9]+ has no lowering: .* compute it outside of the function") as caught:
             ga.jit(jax.scipy.linalg.hessenberg, device="cpu")(np.ones((4, 4), "f"))

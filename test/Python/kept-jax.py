@@ -17,9 +17,9 @@ import gpu_async as ga, jax, jax.numpy as jnp, numpy as np
 from gpu_async.frontends import from_jax, kept, lower_jax
 lowered = []
 lower = lower_jax.lower
-def counted(*arguments):
+def counted(*arguments, **options):
     lowered.append(arguments)
-    return lower(*arguments)
+    return lower(*arguments, **options)
 lower_jax.lower = counted
 jit = functools.partial(ga.jit, device="cpu")
 def check(function, *arguments, **how):
@@ -176,6 +176,22 @@ class Kept(unittest.TestCase):
         self.assertIn("places.py:3 ", said[0][0])
         self.assertIn("places.py:7 ", said[0][1])
         self.assertEqual(entries(self.folder), [])
+
+    def test_a_function_that_has_moved_has_its_own_lines(self):
+        code = """
+        def f(x):
+            return jnp.tanh(x @ x)
+
+        with ga.profile() as profile:
+            jit(f)(np.ones((8, 8), "f"))
+        print([row.place.rpartition("/")[2].split(":")[:2] for row in profile.rows if row.kind == "kernel"], len(lowered))
+        """
+        path = os.path.join(tempfile.mkdtemp(), "moved.py")
+        for count, line in (1, 3), (0, 3), (1, 4):
+            with open(path, "w") as file:
+                file.write("#\n" * (line - 3) + textwrap.dedent(code))
+            said = run("exec(compile(open(%r).read(), %r, 'exec'))" % (path, path), self.folder)
+            self.assertEqual(said, (["[['moved.py', '%d']] %d" % (line, count)], count))
 
     def test_other_versions_make_another_program(self):
         code = """

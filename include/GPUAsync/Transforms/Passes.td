@@ -209,8 +209,9 @@ def GPUAsyncLinkModules : Pass<"gpu-async-link-modules", "::mlir::ModuleOp"> {
     context loads one. Runs before kernels are lowered.
 
     A symbol keeps its name where that is unique; else the later one gets its
-    module's name in front, and all references to it follow. What modules only
-    declare keeps its name and is declared once. `gpu.binary` and
+    module's name in front, or in its place where this begins with the symbol's
+    (outlining names a module after its kernel, with a number behind), and all
+    references to it follow. What modules only declare keeps its name and is declared once. `gpu.binary` and
     `gpu_async.binary` are left alone.
 
     Modules stay apart, and a remark says why, whose targets, offloading handlers

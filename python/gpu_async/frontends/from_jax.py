@@ -192,11 +192,12 @@ class Jit:
         try:
             with nesting.inlined():
                 lowered, text = lower_jax.choose_lowering_and_text(traced)
-            source = kept.source_of(text, by_value)
+            line = lower_jax.places.line_of(self._function) or (name, 1, 0)
+            source = kept.source_of(lowered, text, by_value, line)
             exe = gpu_async._load(source, device, name, options) if source else None
             if exe is not None:
                 return exe, text
-            program = lower_jax.lower(lowered, by_value, calls, static.is_gpu(device))
+            program = lower_jax.lower(lowered, by_value, calls, static.is_gpu(device), line)
             if calls.lapack:
                 _provide_lapack()
         except ValueError as error:  # of what has no lowering

@@ -57,7 +57,7 @@ def compile(module, examples, device, options):
     exported = fx.export_and_import(module.eval(), *examples, output_type="raw", func_name="main")
     types = _unsigned(exported)
     try:
-        text = lower_torch.lower(exported.operation.get_asm(), gpu=static.is_gpu(device))
+        text = lower_torch.lower(exported.operation.get_asm(enable_debug_info=True), static.is_gpu(device), lines=True)
     except ValueError as error:  # of what has no lowering
         raise gpu_async.CompileError(str(error)) from None
     main = gpu_async.compile(text, device, name=type(module).__name__, **options)["main"]

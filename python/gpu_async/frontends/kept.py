@@ -9,6 +9,7 @@ import jax
 import jaxlib
 
 from .. import _binding
+from . import places
 
 try:  # what jax.jit knows its programs by; no module of JAX's offers it
     from jax._src.config import trace_context as _trace_context
@@ -18,7 +19,7 @@ except ImportError:  # of another version
 
 # The files that lower, as they are when they are imported.
 _FILES = ("constants.py", "fourier.py", "from_jax.py", "host_calls.py", "jax_calls.py", "kept.py", "loops.py", "lower_jax.py",
-          "nesting.py", "numerics.py", "static.py")
+          "nesting.py", "numerics.py", "places.py", "static.py")
 
 
 def _hash_of_lowering():
@@ -56,13 +57,17 @@ def _add(digest, part):
 _lowering = _hash_of_lowering()
 
 
-def source_of(text, by_value):
+def source_of(lowered, text, by_value, line):
     """Returns the bytes that the disk cache knows a program by, or None if it is not to be kept.
 
-    `text` is StableHLO without places. Nothing that is compiled has places of it: an error of the lowering has, and is not
-    kept.
+    `text` is the StableHLO of what JAX has lowered, without places, and `line` that of the function. What is compiled has
+    the lines of the user's program, for profiles and errors.
     """
-    return digest_of(text, by_value) if _binding.cache_folder() else None
+    digest = digest_of(text, by_value) if _binding.cache_folder() else None
+    if digest is None:
+        return None
+    lines = line, places.read_lines(lowered.as_text(debug_info=True))
+    return hashlib.sha256(digest + repr(lines).encode("utf-8", "surrogateescape")).digest()
 
 
 def digest_of(text, by_value):

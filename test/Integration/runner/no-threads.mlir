@@ -19,7 +19,7 @@
 //
 // So do the code generators of GPUs.
 // RUN: not %{limited} gpu-runner --emit=llvm --targets=nvptx:sm_90 %s 2>&1 | FileCheck %s --check-prefix=GPU
-// GPU: error: gpu.module @add_kernel for nvptx:sm_90: LLVM cannot generate code: the system gives no thread: Resource temporarily unavailable
+// GPU: error: gpu.module @add_4 for nvptx:sm_90: LLVM cannot generate code: the system gives no thread: Resource temporarily unavailable
 func.func @add(%x: tensor<4xf32>) -> tensor<4xf32> {
   %r = arith.addf %x, %x : tensor<4xf32>
   return %r : tensor<4xf32>
