@@ -14,6 +14,7 @@ class Arithmetic:
 
     def __init__(self, body, element):
         self.body, self.element, self.isComplex = body, element, element.startswith("complex")
+        self.part = element[len("complex<") : -1] if self.isComplex else element
 
     def __call__(self, operation, *values):
         dialect, end = ("complex", "") if self.isComplex else ("arith", "f")
@@ -29,23 +30,39 @@ class Arithmetic:
         return self.body.put("complex.conj %s : %s", value, self.element) if self.isComplex else value
 
     def square_root(self, value):
-        return self.body.put("%s.sqrt %s : %s", "complex" if self.isComplex else "math", value, self.element)
+        """Of a number whose imaginary part would be 0 if nothing were rounded."""
+        if not self.isComplex:
+            return self.body.put("math.sqrt %s : %s", value, self.element)
+        root = self.body.put("math.sqrt %s : %s", self.body.put("complex.re %s : %s", value, self.element), self.part)
+        zero = self.body.put("arith.constant 0.0 : %s", self.part)
+        return self.body.put("complex.create %s, %s : %s", root, zero, self.element)
 
     def zero(self):
         if self.isComplex:
-            part = self.element[len("complex<") : -1]
-            return self.body.put("complex.constant [0.0 : %s, 0.0 : %s] : %s", part, part, self.element)
+            return self.body.put("complex.constant [0.0 : %s, 0.0 : %s] : %s", self.part, self.part, self.element)
         return self.body.put("arith.constant 0.0 : %s", self.element)
+
+    def not_a_number(self):
+        zero = self.body.put("arith.constant 0.0 : %s", self.part)
+        nan = self.body.put("arith.divf %s, %s : %s", zero, zero, self.part)
+        return self.body.put("complex.create %s, %s : %s", nan, nan, self.element) if self.isComplex else nan
+
+    def is_positive(self, value):
+        if self.isComplex:
+            value = self.body.put("complex.re %s : %s", value, self.element)
+        zero = self.body.put("arith.constant 0.0 : %s", self.part)
+        return self.body.put("arith.cmpf ogt, %s, %s : %s", value, zero, self.part)
 
 
 def cholesky(name, shape, element, lower):
-    """A column of the factor after the other, its rows at once. The other triangle is zeros."""
+    """A column of the factor after the other, its rows at once. The other triangle is zeros. A matrix that is not positive
+    definite has no factor: all of the triangle is NaN."""
     array, one = typed(shape, element), typed([1] * len(shape), element)
     body = Body()
     compute = Arithmetic(body, element)
     size = shape[-1]
     zero, step = body.index(0), body.index(1)
-    nothing = compute.zero()
+    nothing, nan = compute.zero(), compute.not_a_number()
     empty = body.put("tensor.empty() : %s", array)
     begin = body.put("linalg.fill ins(%s : %s) outs(%s : %s) -> %s", nothing, element, empty, array, array)
     body.add(
@@ -78,7 +95,10 @@ def cholesky(name, shape, element, lower):
     )
     body.add("}")
     diagonal = compute("sub", body.put("tensor.extract %%x[%s] : %s", place("%j", "%j"), array), "%sums#1")
+    isPositive = compute.is_positive(diagonal)
     diagonal = compute.square_root(diagonal)
+    # NaN goes on to all columns behind.
+    diagonal = body.put("arith.select %s, %s, %s : %s", isPositive, diagonal, nan, element)
     value = compute("sub", body.put("tensor.extract %%x[%s] : %s", place(row, "%j"), array), "%sums#0")
     value = compute("div", value, diagonal)
     isAbove = body.put("arith.cmpi ult, %s, %%j : index", row)
@@ -91,7 +111,17 @@ def cholesky(name, shape, element, lower):
     )
     body.add("scf.yield %%column#0 : %s", array)
     body.add("}")
-    return function(name, [("%x", array)], [array], body.text(), ["%r"], [])
+    end = body.index(size - 1)
+    at, outputs = parallel(body, "%whole", shape, ["%r"], [array])
+    batch, (row, column) = at[:-2], at[-2:]
+    last = body.put("tensor.extract %%r[%s] : %s", commas(batch + [end, end]), array)
+    value = body.put("tensor.extract %s[%s] : %s", outputs[0], commas(at), array)
+    isThere = compute.is_positive(last)
+    isOutside = body.put("arith.cmpi %s, %s, %s : index", "ult" if lower else "ugt", row, column)
+    isKept = body.put("arith.ori %s, %s : i1", isThere, isOutside)
+    value = body.put("arith.select %s, %s, %s : %s", isKept, value, nan, element)
+    end_parallel(body, [body.put("tensor.from_elements %s : %s", value, one)], outputs, at, [1] * len(shape), [one], [array])
+    return function(name, [("%x", array)], [array], body.text(), ["%whole#0"], [])
 
 
 def triangular_solve(name, shape, right, element, isLeft, isLower, isUnit, transposed):

@@ -20,14 +20,15 @@ def is_of_user(path):
     return not path.startswith(PYTHON) and "site-packages" not in path and "dist-packages" not in path
 
 
-def find_line(location):
+def find_line(location, calling=False):
     """The file, line and column of the innermost line of the user's that a location names, of the innermost one of a
-    package if it names none of the user's, or None. Lines that call what is traced are none of it."""
+    package if it names none of the user's, or None. Lines that call what is traced are none of it, but with `calling`."""
     found = []
     for path, line, column in FILE.findall(str(location)):
-        if path.startswith(HERE) and os.path.basename(path) in OURS:
+        if not (path.startswith(HERE) and os.path.basename(path) in OURS):
+            found.append((unescape(path), int(line), int(column)))
+        elif not calling:
             break
-        found.append((unescape(path), int(line), int(column)))
     # "-" is a text that was parsed, which may be one of these files'.
     python = [each for each in found if each[0] != "-"]
     return next((each for each in python if is_of_user(each[0])), next(iter(python + found), None))
@@ -35,7 +36,7 @@ def find_line(location):
 
 def describe(location):
     """Where a message is about: " at net.py:12", " at line 12" of a file of MLIR's, or nothing."""
-    line = find_line(location)
+    line = find_line(location, calling=True)
     if line is None:
         return ""
     return " at %s:%d" % (os.path.basename(line[0]), line[1]) if line[0] not in ("", "-") else " at line %d" % line[1]
@@ -96,4 +97,4 @@ def line_of(function):
         code = getattr(inspect.unwrap(function), "__code__", None)
     except ValueError:  # it wraps itself
         code = None
-    return (code.co_filename, code.co_firstlineno, 0) if code else None
+    return (code.co_filename, code.co_firstlineno, 1) if code else None

@@ -141,11 +141,15 @@ Error DeviceStart::error() {
   os << "\nthe devices are:";
   for (const Device &device : devices) {
     os << "\n  ";
-    // Which libraries were tried stands above, if that is the reason.
-    if (!device.why.empty() && message.find(device.why) != std::string::npos)
+    // Which libraries were tried stands above, if that is the reason, and is
+    // long.
+    if (device.why.empty())
+      printDevice(os, device);
+    else if (message.find(device.why) != std::string::npos)
       os << left_justify(device.device, 8) << "unavailable, as said";
     else
-      printDevice(os, device);
+      os << left_justify(device.device, 8)
+         << "unavailable (why: gpu-runner --list-devices)";
   }
   return createStringError(message);
 }

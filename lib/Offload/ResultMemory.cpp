@@ -360,7 +360,11 @@ static void warnOfUnused(func::FuncOp function, ArrayRef<Array> arguments,
     });
     llvm::raw_string_ostream os(text);
     os << (text.empty() ? "" : "; ") << "argument "
-       << getSourceNumber(function, argument.value) << " of "
+       << getSourceNumber(function, argument.value);
+    // Front ends know it by a name: x['w'].
+    if (auto name = dyn_cast<NameLoc>(argument.value.getLoc()))
+      os << ", " << name.getName().getValue() << ",";
+    os << " of "
        << RankedTensorType::get(type.getShape(), type.getElementType())
        << (hasType ? ": results of its type have other memory, or are written "
                      "before it is read for the last time"

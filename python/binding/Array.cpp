@@ -844,7 +844,25 @@ static PyGetSetDef members[] = {
     {"nbytes", getBytes, nullptr, "Bytes of all elements.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
+/// Attributes of JAX's arrays that these have not: with what to do.
+static PyObject *getAttribute(PyObject *object, PyObject *name) {
+  PyObject *found = PyObject_GenericGetAttr(object, name);
+  if (found || !PyErr_ExceptionMatches(PyExc_AttributeError) ||
+      !PyUnicode_Check(name))
+    return found;
+  for (const char *each :
+       {"at", "device", "devices", "sharding", "is_deleted", "delete",
+        "addressable_shards", "copy_to_host_async"})
+    if (PyUnicode_CompareWithASCIIString(name, each) == 0)
+      PyErr_Format(PyExc_AttributeError,
+                   "a gpu_async.Array has no %s, which JAX's arrays have: "
+                   "write jax.numpy.asarray(a).%s",
+                   each, each);
+  return nullptr;
+}
+
 static PyType_Slot slots[] = {
+    {Py_tp_getattro, reinterpret_cast<void *>(getAttribute)},
     {Py_tp_dealloc, reinterpret_cast<void *>(dealloc)},
     {Py_tp_traverse, reinterpret_cast<void *>(traverse)},
     {Py_tp_clear, reinterpret_cast<void *>(clear)},

@@ -20,7 +20,9 @@ docs/Python.md is the guide.
 """
 
 import atexit
+import difflib
 import errno
+import importlib.util
 import os
 import re
 import sys
@@ -91,6 +93,7 @@ def compile(program, device="auto", *, name=None, **options):
         ...
     gpu_async.errors.CompileError: f.mlir:1:18: error: custom op 'retrun' is unknown ...
     """
+    _check_options("gpu_async.compile", device, options)
     if isinstance(program, os.PathLike) or (
             isinstance(program, str) and "\n" not in program and program.endswith((".mlir", ".mlirbc"))):
         name = name or os.fspath(program)
@@ -211,6 +214,25 @@ def _words(options):
     return " ".join(words)
 
 
+# Those of gpuasync_compile (lib/Library/Options.cpp).
+_OPTIONS = ("opt_level", "offload", "place", "blas", "memory", "max_streams", "subgroup_size", "stream", "donate", "timing",
+            "functions", "shared_libs")
+
+
+def _check_options(caller, device, options, own=()):
+    """Refuses a device that is no text, and names that no option has."""
+    if not isinstance(device, str):
+        raise TypeError("%s: a device is a text (\"auto\", \"cpu\", \"cuda\", \"cuda:1\", \"hip\"), not %s"
+                        % (caller, "None" if device is None else "a " + type(device).__name__))
+    for name in options:
+        if name in _OPTIONS:
+            continue
+        known = sorted((*_OPTIONS, *own))
+        meant = difflib.get_close_matches(name, known, 1)
+        raise TypeError("%s has no option %r%s; the options are %s" % (
+            caller, name, "; did you mean %s?" % meant[0] if meant else "", ", ".join(known)))
+
+
 def jit(function=None, device="auto", *, static_argnums=None, static_argnames=None, donate_argnums=None, donate_argnames=None,
         ffi=False, **options):
     """Compiles a function of JAX arrays at its first call with each shape.
@@ -233,6 +255,7 @@ def jit(function=None, device="auto", *, static_argnums=None, static_argnames=No
         raise TypeError("gpu_async.jit takes a function, given %r" % (function,))
     for option in _OF_JAX.intersection(options):
         raise TypeError("gpu_async.jit does not take %s, an option of jax.jit; leave it out" % option)
+    _check_options("gpu_async.jit", device, options, ("static_argnums", "static_argnames", "donate_argnums", "donate_argnames", "ffi"))
     from .frontends import from_jax
 
     return from_jax.Jit(function, device, options, static_argnums, static_argnames, donate_argnums, donate_argnames, ffi)
@@ -249,9 +272,21 @@ def from_torch(module, examples, device="auto", **options):
     `options` are those of compile. Returns the executable's Function. Needs torch
     and torch-mlir.
     """
+    _check_options("gpu_async.from_torch", device, options)
+    if not isinstance(examples, (tuple, list)):
+        raise TypeError("gpu_async.from_torch: `examples` is a tuple of the arguments, not a %s; write (x,)"
+                        % type(examples).__name__)
+    _need_torch("from_torch", "torch", "torch_mlir")
     from .frontends import from_torch as frontend
 
-    return frontend.compile(module, examples, device, options)
+    return frontend.compile(module, tuple(examples), device, options)
+
+
+def _need_torch(caller, *modules):
+    for name in modules:
+        if importlib.util.find_spec(name) is None:
+            raise ModuleNotFoundError("gpu_async.%s needs %s: pip install %s" % (
+                caller, " and ".join(modules).replace("_", "-"), " ".join(modules).replace("_", "-")), name=name)
 
 
 def torch_op(function, name=None):
@@ -261,6 +296,7 @@ def torch_op(function, name=None):
     its results tensors of constant sizes. `name` is the operator's, as "mine::layer". Each name is for one operator, which
     stays until the process ends. Needs torch.
     """
+    _need_torch("torch_op", "torch")
     from .frontends import torch_op as frontend
 
     return frontend.make(function, name)

@@ -52,7 +52,12 @@ class Token:
 
         After `timeout` seconds a TimeoutError; the call goes on.
         """
-        return self._here().result(timeout)
+        try:
+            return self._here().result(timeout)
+        except concurrent.futures.TimeoutError:
+            if self._future.done():
+                raise  # the call's own
+            raise TimeoutError("the call has not ended after %g s, and goes on" % timeout) from None
 
     def __await__(self):
         # A task that is cancelled leaves the call as it is.

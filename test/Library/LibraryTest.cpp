@@ -1042,7 +1042,8 @@ TEST(Library, WrongPrograms) {
   status = compile(product, executable, nullptr, "abacus");
   EXPECT_TRUE(says(status, "device abacus")) << status.message();
   // In one line, and one device is told from the next.
-  EXPECT_TRUE(says(status, "; the devices are: cuda: ")) << status.message();
+  EXPECT_TRUE(says(status, "; the devices are: cuda: unavailable (why: "))
+      << status.message();
   EXPECT_TRUE(says(status, "; hip: ")) << status.message();
   EXPECT_TRUE(says(status, "; cpu: ")) << status.message();
   EXPECT_FALSE(says(status, "\n")) << status.message();

@@ -733,6 +733,48 @@ assert jnp.sum(jnp.array(r)) == 2 and ga.Array not in jax._src.core.pytype_aval_
         self.assertRegex(rows["max_exp_sum_64x96"].place, r"/jit\.py:%d:\d+$" % (first + 6))
         self.assertRegex(str(profile), r"matmul_tanh_64x96x96 at (\w+/)*jit\.py:%d:" % (first + 1))
 
+    def test_matrices_without_a_cholesky_factor(self):
+        good = np.array([[4, 2], [2, 3]], "f")
+        stack = np.stack([good, np.diag([4, -1]).astype("f"), np.ones((2, 2), "f"), np.zeros((2, 2), "f")])
+        for upper in (False, True):
+            for made in (stack, stack.astype("complex64")):
+                f = functools.partial(jnp.linalg.cholesky, upper=upper)
+                got, wanted = np.asarray(ga.jit(f, device="cpu")(made)), np.asarray(f(made))
+                self.assertEqual(np.isnan(wanted).sum(), 9)
+                np.testing.assert_allclose(got.real, wanted.real, rtol=1e-6)
+
+    def test_names_that_no_option_has(self):
+        for wanted, make in (
+                (r"no option 'optlevel'; did you mean opt_level\?", lambda: ga.jit(abs, optlevel=2)),
+                (r"no option 'static_argnum'; did you mean static_argnums\?", lambda: ga.jit(static_argnum=0)(abs)),
+                (r"a device is a text .* not None", lambda: ga.jit(abs, device=None)),
+                (r"a device is a text .* not a \w+", lambda: ga.jit(abs, device=jax.devices()[0])),
+                (r"no option 'o'; the options are", lambda: ga.compile("func.func @f() { return }", device="cpu", o=1))):
+            with self.assertRaisesRegex(TypeError, wanted):
+                make()
+        # The list is the library's.
+        with self.assertRaisesRegex(ga.CompileError, "is none of") as caught:
+            ga._compile(b"func.func @f() { return }", "cpu", "f", {"nothing": 1})
+        self.assertEqual(set(re.findall(r"[\w-]+", str(caught.exception).partition("is none of ")[2])),
+                         {each.replace("_", "-") for each in ga._OPTIONS})
+
+    def test_attributes_of_jaxs_arrays(self):
+        r = ga.jit(lambda x: x + 1, device="cpu")(np.ones(3, "f"))
+        for name in "at", "device", "sharding":
+            self.assertFalse(hasattr(r, name))
+            with self.assertRaisesRegex(AttributeError, r"jax\.numpy\.asarray\(a\)\.%s" % name):
+                getattr(r, name)
+        with self.assertRaisesRegex(AttributeError, "no attribute 'nothing'"):
+            r.nothing
+
+    def test_unused_donations_are_named(self):
+        def f(p, x):
+            return p["a"]["w"].sum() + x
+
+        with self.assertWarnsRegex(ga.CompileWarning, r"jit\.py:%d:.*argument 0, p\['a'\]\['w'\], of tensor<7xf32>: no result"
+                                   % f.__code__.co_firstlineno):
+            ga.jit(f, device="cpu", donate_argnums=0)({"a": {"w": np.ones(7, "f")}}, np.ones(3, "f"))
+
     def test_lines_are_the_users(self):
         # Not those of libraries: of Flax's layers, of JAX's functions, of the loops that sort.
         def f(x):

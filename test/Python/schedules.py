@@ -26,7 +26,7 @@ class Schedules(unittest.TestCase):
         self.assertIsInstance(schedule, ga.Schedule)
         self.assertEqual(schedule.name, "main")
         self.assertRegex(schedule.text, r"\A@main: \d+ ops? on 1 stream, .*\nid +s0\n")
-        self.assertEqual(str(schedule), schedule.text)
+        self.assertEqual(str(schedule) + "\n", schedule.text)
         self.assertRegex(repr(schedule), r"\A<gpu_async.Schedule of @main: \d+ ops? on 1 stream, .* host wait>\Z")
         self.assertTrue(schedule.dot.startswith('digraph "main" {'))
         # What Jupyter asks for.

@@ -100,14 +100,21 @@ class Jit:
 
     def timing(self, *args, **named):
         """What the stages of compiling for such arguments took, from JAX's tracing to linking: a table, if the function
-        was made with timing="stages" or timing="passes", else an empty text. Compiles as the call would."""
+        was made with timing="stages" or timing="passes"; else an ArgumentError. Compiles as the call would."""
         try:
             (main, *_), _ = self._find(args, named)
         except (_Traced, lower_jax.Captured):
             raise gpu_async.ArgumentError(
                 "timing: JAX traces the caller (jax.jit, grad, vmap), where a function of gpu_async.jit is part of the "
                 "caller; ask for the timing of the whole, as gpu_async.jit(jax.grad(f), timing=\"stages\").timing(x)") from None
-        return self._timings.get(main, "")
+        if main not in self._timings:
+            raise gpu_async.ArgumentError("timing: %s was not timed; make it with gpu_async.jit(..., timing=\"stages\") or \"passes\""
+                                          % static.name_of(self._function))
+        return self._timings[main]
+
+    def __reduce__(self):
+        raise TypeError("a function of gpu_async.jit cannot be pickled: it has compiled code; pickle the function that it was "
+                        "made of, and call gpu_async.jit in the other process, which has the disk cache")
 
     def _find(self, args, named):
         """Returns what is compiled for arguments, and their leaves as it takes them. Raises _Traced or Captured where
@@ -192,7 +199,7 @@ class Jit:
         try:
             with nesting.inlined():
                 lowered, text = lower_jax.choose_lowering_and_text(traced)
-            line = lower_jax.places.line_of(self._function) or (name, 1, 0)
+            line = lower_jax.places.line_of(self._function) or (name, 1, 1)
             source = kept.source_of(lowered, text, by_value, line)
             exe = gpu_async._load(source, device, name, options) if source else None
             if exe is not None:

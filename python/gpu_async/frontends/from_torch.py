@@ -4,6 +4,7 @@
 import concurrent.futures
 import re
 
+import torch
 from torch_mlir import fx
 
 import gpu_async
@@ -53,6 +54,9 @@ def _unsigned(exported):
 
 
 def compile(module, examples, device, options):
+    if not isinstance(module, torch.nn.Module):
+        raise TypeError("gpu_async.from_torch takes a torch.nn.Module, not a %s; a function of tensors is one as the method "
+                        "`forward` of a class" % type(module).__name__)
     # A mode of training would change the module's results and state.
     exported = fx.export_and_import(module.eval(), *examples, output_type="raw", func_name="main")
     types = _unsigned(exported)

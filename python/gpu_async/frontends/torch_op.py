@@ -51,6 +51,11 @@ def make(function, name=None):
         name = "gpu_async::%s_%d" % (re.sub(r"\W", "_", function.signature.partition("(")[0]) or "f", next(_number))
     if not re.fullmatch(r"[A-Za-z_]\w*::[A-Za-z_]\w*", name):
         raise ValueError("gpu_async.torch_op: %r is no name of an operator; write one as \"mine::layer\"" % (name,))
+    # PyTorch would put it in the place of the one that is there, for all who call that.
+    space, _, own = name.partition("::")
+    if hasattr(getattr(torch.ops, space), own):
+        raise ValueError("gpu_async.torch_op: there is an operator %r already, which stays until the process ends; give another name"
+                         % (name,))
     schema = "(%s) -> %s" % (
         ", ".join("%s a%d" % ("Tensor" if isinstance(each, _Tensor) else each, number) for number, each in enumerate(takes)),
         "Tensor" if len(gives) == 1 else "(%s)" % ", ".join(["Tensor"] * len(gives)))

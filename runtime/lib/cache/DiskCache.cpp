@@ -455,7 +455,10 @@ void configure(gpuasync_disk_cache &cache) {
   bool isOn = true;
   Status mode = wordSetting("GPU_ASYNC_CACHE", "off", "on", isOn);
   if (!mode.ok())
-    warn(cache, "%s; the disk cache is not used", mode.message());
+    warn(cache, "%s%s; the disk cache is not used", mode.message(),
+         strchr(setting("GPU_ASYNC_CACHE"), '/')
+             ? " (GPU_ASYNC_CACHE_DIR names the folder)"
+             : "");
   if (!mode.ok() || !isOn)
     return;
   Status size = sizeSetting("GPU_ASYNC_CACHE_SIZE", 0, cache.limit);
