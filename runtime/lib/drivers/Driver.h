@@ -451,12 +451,13 @@ public:
   //===--- Times, for traces. A timing stays where it is until it is known or
   //===--- `close` has returned.
 
-  /// The one operation that is put on the stream before endTiming is timed. The
-  /// stream is not captured.
+  /// Times the one operation that the calling thread enqueues on the stream
+  /// before endTiming. The stream is not captured.
   virtual Status beginTiming(NativeStream, DeviceTiming &) {
     return makeStatus(GPUASYNC_UNSUPPORTED, "no times of the device");
   }
-  /// After every beginTiming that succeeded, whatever the operation came to.
+  /// Called by the same thread after every beginTiming that succeeded, whatever
+  /// the operation came to.
   virtual Status endTiming(NativeStream, DeviceTiming &) { return Status(); }
   /// Fills in what is `known` by now. After an error it never will be.
   virtual Status readTiming(DeviceTiming &) { return Status(); }

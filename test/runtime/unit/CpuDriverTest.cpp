@@ -7,6 +7,8 @@
 
 #include "Fixture.h"
 #include "HostCalls.h"
+#include "core/context/ContextImpl.h"
+#include "core/process/Clock.h"
 
 #include <atomic>
 #include <chrono>
@@ -15,6 +17,7 @@
 #include <stdlib.h>
 #include <thread>
 #include <unistd.h>
+#include <vector>
 
 using namespace gpuasync_test;
 using namespace gpuasync_test::detail;
@@ -553,6 +556,123 @@ TEST_F(CpuDriver, WorkgroupMemory) {
   for (int i = 0; i < 100; ++i)
     EXPECT_EQ(out[i], 9u);
   frame.dealloc(nullptr, out);
+}
+
+/// An operation of a thread's, and when the device was told that it ran.
+struct TimedCall {
+  gpuasync::DeviceTiming timing;
+  std::atomic<int64_t> ranAt{0};
+};
+
+/// Enqueues an operation that notes when it runs. The caller times it.
+Status enqueueNote(gpuasync::DriverContext &driver,
+                   gpuasync::NativeStream stream, TimedCall &call) {
+  return driver.call(
+      stream,
+      [](void *argument) {
+        static_cast<TimedCall *>(argument)->ranAt = gpuasync::nowNs();
+      },
+      &call);
+}
+
+/// Expects that the time of the operation is its own.
+void expectOwnTime(const TimedCall &call) {
+  EXPECT_TRUE(call.timing.known.load());
+  EXPECT_NE(call.ranAt.load(), 0);
+  EXPECT_LE(call.timing.begin, call.ranAt.load());
+  EXPECT_GE(call.timing.end, call.ranAt.load());
+}
+
+/// A caller's stream of the context.
+class CallersStream {
+public:
+  explicit CallersStream(gpuasync::DriverContext &driver) : driver(driver) {
+    EXPECT_TRUE(driver.createStream(stream).ok());
+    gpuasync::NativeStream same = nullptr;
+    EXPECT_TRUE(driver.externalStream(stream, same).ok());
+    EXPECT_EQ(same, stream);
+  }
+  CallersStream(const CallersStream &) = delete;
+  ~CallersStream() { driver.destroyStream(stream); }
+  void wait() {
+    bool done = false;
+    EXPECT_TRUE(driver.waitStream(stream, -1, done).ok());
+    EXPECT_TRUE(done);
+  }
+  gpuasync::NativeStream stream = nullptr;
+
+private:
+  gpuasync::DriverContext &driver;
+};
+
+// Each of two threads begins to time an operation before the other one's is
+// enqueued on the same stream: the times are not exchanged, and none is lost.
+TEST_F(CpuDriver, TimingsOfThreadsOnOneStream) {
+  gpuasync::DriverContext &driver = *context.get()->driver;
+  CallersStream callers(driver);
+  TimedCall mine, others;
+  std::atomic<int> step{0};
+  auto reach = [&](int next) {
+    step = next;
+    while (step <= next)
+      std::this_thread::yield();
+  };
+  std::thread other([&] {
+    while (step < 1)
+      std::this_thread::yield();
+    EXPECT_TRUE(driver.beginTiming(callers.stream, others.timing).ok());
+    reach(2);
+    EXPECT_TRUE(enqueueNote(driver, callers.stream, others).ok());
+    EXPECT_TRUE(driver.endTiming(callers.stream, others.timing).ok());
+    step = 4;
+  });
+  EXPECT_TRUE(driver.beginTiming(callers.stream, mine.timing).ok());
+  reach(1);
+  EXPECT_TRUE(enqueueNote(driver, callers.stream, mine).ok());
+  EXPECT_TRUE(driver.endTiming(callers.stream, mine.timing).ok());
+  reach(3);
+  other.join();
+  callers.wait();
+  expectOwnTime(mine);
+  expectOwnTime(others);
+}
+
+// The same as threads happen to meet, which ThreadSanitizer looks at.
+TEST_F(CpuDriver, ManyTimingsOfThreadsOnOneStream) {
+  gpuasync::DriverContext &driver = *context.get()->driver;
+  CallersStream callers(driver);
+  constexpr int operations = 2000;
+  std::vector<TimedCall> calls[2] = {std::vector<TimedCall>(operations),
+                                     std::vector<TimedCall>(operations)};
+  auto work = [&](std::vector<TimedCall> &mine) {
+    for (TimedCall &call : mine) {
+      EXPECT_TRUE(driver.beginTiming(callers.stream, call.timing).ok());
+      EXPECT_TRUE(enqueueNote(driver, callers.stream, call).ok());
+      EXPECT_TRUE(driver.endTiming(callers.stream, call.timing).ok());
+    }
+  };
+  std::thread other([&] { work(calls[1]); });
+  work(calls[0]);
+  other.join();
+  callers.wait();
+  for (const std::vector<TimedCall> &each : calls)
+    for (const TimedCall &call : each)
+      expectOwnTime(call);
+}
+
+// An operation that is never enqueued leaves no time to the next one.
+TEST_F(CpuDriver, TimingWithoutAnOperation) {
+  gpuasync::DriverContext &driver = *context.get()->driver;
+  CallersStream callers(driver);
+  gpuasync::DeviceTiming unused;
+  TimedCall next;
+  EXPECT_TRUE(driver.beginTiming(callers.stream, unused).ok());
+  EXPECT_TRUE(driver.endTiming(callers.stream, unused).ok());
+  EXPECT_TRUE(unused.known.load());
+  EXPECT_TRUE(enqueueNote(driver, callers.stream, next).ok());
+  callers.wait();
+  EXPECT_EQ(unused.begin, 0);
+  EXPECT_FALSE(next.timing.known.load());
 }
 
 } // namespace

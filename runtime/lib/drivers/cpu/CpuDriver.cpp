@@ -224,15 +224,13 @@ public:
   }
 
   Status beginTiming(NativeStream native, DeviceTiming &timing) override {
-    static_cast<Stream *>(native)->timing = &timing;
+    expectTiming(*static_cast<Stream *>(native), timing);
     return Status();
   }
   Status endTiming(NativeStream native, DeviceTiming &timing) override {
     // The operation takes it with it, if there is one.
-    Stream &stream = *static_cast<Stream *>(native);
-    if (stream.timing)
+    if (takeTiming(*static_cast<Stream *>(native)))
       timing.known.store(true, std::memory_order_release);
-    stream.timing = nullptr;
     return Status();
   }
 

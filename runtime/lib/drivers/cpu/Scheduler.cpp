@@ -157,6 +157,30 @@ uint64_t Scheduler::liveStreams() {
 }
 
 //===----------------------------------------------------------------------===//
+// Times
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Of an operation that the thread is about to enqueue; null: of none.
+struct PendingTiming {
+  const Stream *stream;
+  DeviceTiming *timing;
+};
+__thread PendingTiming pendingTiming __attribute__((tls_model("initial-exec")));
+} // namespace
+
+void cpu::expectTiming(const Stream &stream, DeviceTiming &timing) {
+  pendingTiming = {&stream, &timing};
+}
+
+DeviceTiming *cpu::takeTiming(const Stream &stream) {
+  if (__builtin_expect(pendingTiming.stream != &stream, 1))
+    return nullptr;
+  pendingTiming.stream = nullptr;
+  return std::exchange(pendingTiming.timing, nullptr);
+}
+
+//===----------------------------------------------------------------------===//
 // Enqueue
 //===----------------------------------------------------------------------===//
 
@@ -176,7 +200,7 @@ Op *Scheduler::makeOp(Stream &stream, OpKind kind, const gpuasync_site *site) {
   op->mayBlock = false;
   op->params = nullptr;
   op->targetTenure = nullptr;
-  op->timing = std::exchange(stream.timing, nullptr);
+  op->timing = takeTiming(stream);
   if (adversary)
     op->sequence = adversary->nextSequence();
   return op;

@@ -151,7 +151,6 @@ struct Stream {
   Op *head = nullptr, *tail = nullptr; ///< head: running or next
   Op *freeOps = nullptr;
   std::atomic<uint64_t> enqueued{0}; ///< written by the owner
-  DeviceTiming *timing = nullptr;    ///< of the next operation; the owner's
   std::atomic<uint64_t> completed{0};
   uint32_t hostWaiters = 0;
   /// Host threads that wait, asleep or not, and would help meanwhile.
@@ -192,6 +191,14 @@ public:
 private:
   Stream *held;
 };
+
+/// Has the calling thread's next operation on `stream` timed. Other threads may
+/// put work on the same stream meanwhile. `timing` stays where it is until
+/// takeTiming or an operation has it.
+void expectTiming(const Stream &stream, DeviceTiming &timing);
+/// Returns what the calling thread's next operation on `stream` is timed by,
+/// and forgets it. Returns null if the operation is not timed.
+DeviceTiming *takeTiming(const Stream &stream);
 
 /// The blocks of one launch, shared by the threads that work on it.
 struct Job {
