@@ -291,6 +291,46 @@ TEST_P(Traces, OfThreads) {
   EXPECT_EQ(functions.size(), size_t(threads));
 }
 
+// Each kernel that two threads enqueue on one stream of the caller's has its
+// time in the trace.
+TEST_P(Traces, OfThreadsOnOneStream) {
+  gpuasync_stream *callers = nullptr;
+  ASSERT_TRUE(
+      Status(gpuasync_context_stream_create(context.get(), &callers)).ok());
+  void *native = gpuasync_context_stream_native(callers);
+  constexpr uint32_t calls = 200;
+  uint32_t *x[2];
+  {
+    FrameScope frame(*program);
+    for (uint32_t *&each : x)
+      each = frame.alloc(nullptr, count, GPUASYNC_ALLOC_HOST_SHARED);
+  }
+  start();
+  auto work = [&](uint32_t *mine) {
+    ContextScope inner(context);
+    for (uint32_t i = 0; i < calls; ++i) {
+      FrameScope frame(*program);
+      gpuasync_stream *stream =
+          gpuasync_stream_external(frame, native, SITE("external"));
+      frame.launch(stream, Store, 1, count, StoreParams{mine, i});
+      frame.destroy(stream);
+    }
+  };
+  std::thread other([&] { work(x[1]); });
+  work(x[0]);
+  other.join();
+  EXPECT_TRUE(Status(gpuasync_context_stream_synchronize(callers)).ok());
+  File file = stop();
+  EXPECT_EQ(file.of("cat", "kernel").size(), 2 * calls);
+  EXPECT_EQ(file.other.get("unfinished"), "0");
+  FrameScope frame(*program);
+  for (uint32_t *each : x) {
+    EXPECT_EQ(each[count - 1], calls - 1);
+    frame.dealloc(nullptr, each);
+  }
+  gpuasync_context_stream_destroy(callers);
+}
+
 // A trace may begin and end while others work.
 TEST_P(Traces, ThatComeAndGo) {
   std::atomic<bool> over{false};
