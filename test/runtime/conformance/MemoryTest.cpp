@@ -639,6 +639,73 @@ TEST_P(Memory, PartlyRegistered_B06_M08) {
   frame.dealloc(nullptr, gate);
 }
 
+// M08, B06: memory in several registrations is registered as far as any of them
+// says, so the device reads it when the stream gets there.
+TEST_P(Memory, RegistrationsThatOverlap_B06_M08) {
+  constexpr uint32_t count = 4096;
+  const uint64_t bytes = 4 * count;
+  uint32_t *gate = nullptr;
+  {
+    FrameScope frame(*program);
+    gate = frame.alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
+  }
+  for (bool largestFirst : {true, false}) {
+    if (!largestFirst && !onCpu())
+      continue; // see Registration.LargerThanOneThereIs_M08
+    SCOPED_TRACE(largestFirst);
+    std::vector<uint32_t> host(count, 2), out(count, 9);
+    const std::pair<uint32_t *, uint64_t> parts[] = {
+        {host.data(), bytes},
+        {host.data(), 64},
+        {host.data() + 32, 64},
+        {host.data() + 40, bytes - 160}};
+    *gate = 0;
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    uint32_t *x = frame.alloc(stream, count);
+    auto add = [&](auto &part) {
+      gpuasync_host_register(frame, part.first, part.second, SITE("register"));
+    };
+    for (int i = 0; i < 4; ++i)
+      add(parts[largestFirst ? i : 3 - i]);
+    frame.launch(stream, Gate, 1, 1, GateParams{gate});
+    frame.launch(stream, Store, count / 32, 32, StoreParams{host.data(), 7});
+    // Of two registrations, or three, the nearest one is too short.
+    for (uint32_t from : {0u, 33u, 60u})
+      frame.copy(stream, x + from, host.data() + from, 4 * (count - from));
+    frame.copy(stream, out.data(), x, bytes);
+    openGate(gate);
+    ASSERT_EQ(frame.wait({stream}), 0);
+    EXPECT_EQ(out, std::vector<uint32_t>(count, 7));
+    for (auto &part : parts)
+      gpuasync_host_unregister(frame, part.first, SITE("unregister"));
+    frame.dealloc(stream, x);
+    EXPECT_FALSE(frame.failed());
+  }
+  FrameScope frame(*program);
+  frame.dealloc(nullptr, gate);
+  EXPECT_EQ(leakText(context), "");
+}
+
+// M08: of two registrations of one place the larger one ends on its own.
+TEST_P(Memory, LargerRegistrationEnds_M08) {
+  std::vector<uint32_t> host(4096, 2);
+  FrameScope frame(*program);
+  {
+    FrameScope inner(*program);
+    gpuasync_host_register(inner, host.data(), 16384, SITE("register"));
+    gpuasync_host_register(frame, host.data(), 64, SITE("register"));
+    gpuasync_host_unregister(inner, host.data(), SITE("unregister"));
+    EXPECT_FALSE(inner.failed());
+  }
+  EXPECT_NE(leakText(context).find("registration of 64 bytes"),
+            std::string::npos)
+      << leakText(context);
+  gpuasync_host_unregister(frame, host.data(), SITE("unregister"));
+  EXPECT_FALSE(frame.failed());
+  EXPECT_EQ(leakText(context), "");
+}
+
 // E03, M08: a frame that fails gives back its own registrations, not those of
 // others, whoever came first.
 TEST_P(Memory, FailedFrameKeepsOthersRegistrations_E03_M08) {

@@ -139,6 +139,26 @@ TEST_P(Registration, LargerInPlaceOfARetiredOne_M08) {
   EXPECT_EQ(mock->mock_calls(call("Register").c_str()), 2u);
 }
 
+// M08: a registration that is counted on cannot grow, and the error says how it
+// goes.
+TEST_P(Registration, LargerThanOneThereIs_M08) {
+  FrameScope frame(*program);
+  gpuasync_host_register(frame, host.data(), 64, SITE("register"));
+  {
+    FrameScope inner(*program);
+    add(inner);
+    Status status = inner.leave();
+    EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
+    EXPECT_NE(std::string(status.message())
+                  .find("is registered already, with 64 bytes only; register "
+                        "all 16384 bytes before that part"),
+              std::string::npos)
+        << status.message();
+  }
+  drop(frame);
+  EXPECT_FALSE(frame.failed());
+}
+
 // M08: memory that lies where a registration has ended, and begins elsewhere,
 // is registered anew: that end is not its own.
 TEST_P(Registration, InPlaceOfAPartOfARetiredOne_M08) {

@@ -12,21 +12,48 @@
 
 using namespace gpuasync;
 
-/// The mutex is held, as in the next two.
-void Registrations::countUp(Frame &frame, Range &range,
+/// The mutex is held, as in the next four.
+void Registrations::countUp(Frame &frame, Range &range, uint64_t bytes,
                             const gpuasync_site *site) {
   Part *part = nullptr;
   for (Part &each : range.parts)
-    if (each.frame == &frame)
+    if (each.frame == &frame && each.bytes == bytes)
       part = &each;
   if (!part) {
-    range.parts.push_back({&frame, 0});
+    range.parts.push_back({&frame, bytes, 0});
     part = &range.parts.back();
   }
   ++part->count;
   ++frame.registrations;
+  range.reach = std::max(range.reach, bytes);
   if (!range.count++)
     range.origin = {site, frame.pin->registration, {}};
+}
+
+/// Drops the part if nothing is left of it.
+void Registrations::Range::countDown(Part &part, uint32_t less) {
+  count -= less;
+  if (part.count -= less)
+    return;
+  part = parts.back();
+  parts.pop_back();
+  reach = 0;
+  for (const Part &each : parts)
+    reach = std::max(reach, each.bytes);
+}
+
+/// Calls `visit` with the beginning and the range of those in which the address
+/// lies, until it returns true.
+template <typename Visit>
+void Registrations::visitAround(uintptr_t address, Visit visit) {
+  for (Place place = ranges.upper_bound(address); place != ranges.begin();) {
+    --place;
+    const uint64_t offset = address - place->first;
+    if (offset >= longest)
+      return;
+    if (offset < place->second.bytes && visit(place->first, place->second))
+      return;
+  }
 }
 
 /// A range has come to a count of zero, or may go for another reason.
@@ -36,6 +63,8 @@ void Registrations::retire() {
 
 void Registrations::erase(Place place) {
   ranges.erase(place);
+  if (ranges.empty())
+    longest = 0;
   size.store(ranges.size(), std::memory_order_release);
 }
 
@@ -88,13 +117,22 @@ Status Registrations::add(Frame &frame, char *pointer, uint64_t bytes,
   // One that has ended and is somebody else's may have ended there, too.
   if (place != ranges.end() && place->second.bytes >= bytes &&
       (place->second.count || place->second.owned)) {
-    countUp(frame, place->second, site);
+    countUp(frame, place->second, bytes, site);
     return Status();
   }
-  if (place != ranges.end() && place->second.count)
-    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                      "%p is registered already, with %ju bytes only",
-                      static_cast<void *>(pointer), place->second.bytes);
+  if (place != ranges.end() && place->second.count) {
+    if (!context.has(CapHostAccess))
+      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                        "%p is registered already, with %ju bytes only; "
+                        "register all %ju bytes before that part",
+                        static_cast<void *>(pointer), place->second.bytes,
+                        bytes);
+    // The driver need not learn of it.
+    countUp(frame, place->second, bytes, site);
+    place->second.bytes = bytes;
+    longest = std::max(longest, bytes);
+    return Status();
+  }
   // All memory first: afterwards nothing may fail any more.
   if (place == ranges.end()) {
     Range made;
@@ -116,7 +154,8 @@ Status Registrations::add(Frame &frame, char *pointer, uint64_t bytes,
   range.bytes = 0;
   if (status.ok()) {
     range.bytes = bytes;
-    countUp(frame, range, site);
+    longest = std::max(longest, bytes);
+    countUp(frame, range, bytes, site);
   } else if (range.owned) {
     // Registered, but of no use: it ends once the device is idle. As one of no
     // bytes it gives way to another registration of the place.
@@ -135,22 +174,20 @@ Status Registrations::remove(Frame &frame, const void *pointer) {
     return makeStatus(GPUASYNC_INVALID_ARGUMENT, "%p is not registered",
                       pointer);
   Range &range = place->second;
-  uint32_t counted = 0;
-  Part *part = nullptr;
-  for (Part &each : range.parts) {
-    counted += each.count;
-    if (each.frame == &frame)
-      part = &each;
-  }
-  if (part)
+  // The frame's own come first, those of other open frames last.
+  auto rank = [&](const Part &part) {
+    return std::make_pair(part.frame == &frame ? 0
+                          : part.frame         ? 2
+                                               : 1,
+                          part.bytes);
+  };
+  Part &part = *std::min_element(
+      range.parts.begin(), range.parts.end(),
+      [&](const Part &a, const Part &b) { return rank(a) < rank(b); });
+  if (part.frame == &frame)
     --frame.registrations;
-  else if (counted == range.count)
-    part = &range.parts.back();
-  if (part && !--part->count) {
-    *part = range.parts.back();
-    range.parts.pop_back();
-  }
-  if (!--range.count)
+  range.countDown(part, 1);
+  if (!range.count)
     retire();
   return Status();
 }
@@ -160,17 +197,34 @@ void Registrations::leave(Frame &frame, bool undo) {
     return;
   frame.registrations = 0;
   std::lock_guard<std::mutex> lock(mutex);
-  for (auto &[base, range] : ranges)
-    for (Part &part : range.parts) {
-      if (part.frame != &frame)
+  for (auto &[base, range] : ranges) {
+    const bool isCounted = range.count;
+    for (size_t i = 0; i < range.parts.size();) {
+      Part &part = range.parts[i];
+      if (part.frame != &frame) {
+        ++i;
         continue;
-      uint32_t count = part.count;
+      }
+      if (undo) {
+        range.countDown(part, part.count);
+        continue;
+      }
+      auto left = std::find_if(range.parts.begin(), range.parts.end(),
+                               [&](const Part &each) {
+                                 return !each.frame && each.bytes == part.bytes;
+                               });
+      part.frame = nullptr;
+      if (left == range.parts.end()) {
+        ++i;
+        continue;
+      }
+      left->count += part.count;
       part = range.parts.back();
       range.parts.pop_back();
-      if (undo && !(range.count -= count))
-        retire();
-      break;
     }
+    if (isCounted && !range.count)
+      retire();
+  }
 }
 
 bool Registrations::cover(const void *first, const Extent &extent,
@@ -180,17 +234,15 @@ bool Registrations::cover(const void *first, const Extent &extent,
     return false;
   auto address = reinterpret_cast<uintptr_t>(first);
   std::lock_guard<std::mutex> lock(mutex);
-  Place after = ranges.upper_bound(address);
-  if (after == ranges.begin())
-    return false;
-  auto &[base, range] = *std::prev(after);
-  uint64_t offset = address - base;
-  if (offset >= range.bytes)
-    return false;
-  // What nobody counts on the driver still takes for registered, but it may
-  // have been given back, and other memory lie there now.
-  partly = !range.count || !extent.isWithin(offset, range.bytes);
-  return !partly;
+  bool isCovered = false;
+  visitAround(address, [&](uintptr_t base, const Range &range) {
+    // What nobody counts on the driver still takes for registered, but it may
+    // have been given back, and other memory lie there now.
+    isCovered = range.count && extent.isWithin(address - base, range.reach);
+    partly = !isCovered;
+    return isCovered;
+  });
+  return isCovered;
 }
 
 uint64_t Registrations::findPart(const void *first, uint64_t bytes) {
@@ -198,14 +250,19 @@ uint64_t Registrations::findPart(const void *first, uint64_t bytes) {
     return bytes;
   auto address = reinterpret_cast<uintptr_t>(first);
   std::lock_guard<std::mutex> lock(mutex);
-  Place after = ranges.upper_bound(address);
-  if (after != ranges.end())
-    bytes = std::min<uint64_t>(bytes, after->first - address);
-  if (after == ranges.begin())
-    return bytes;
-  auto &[base, range] = *std::prev(after);
-  uint64_t offset = address - base;
-  return offset < range.bytes ? std::min(bytes, range.bytes - offset) : bytes;
+  uint64_t inside = 0; // of one that somebody counts on
+  uint64_t outside = bytes;
+  if (Place after = ranges.upper_bound(address); after != ranges.end())
+    outside = std::min<uint64_t>(outside, after->first - address);
+  visitAround(address, [&](uintptr_t base, const Range &range) {
+    const uint64_t offset = address - base;
+    if (range.count && offset < range.reach)
+      inside = std::max(inside, range.reach - offset);
+    else
+      outside = std::min(outside, range.bytes - offset);
+    return inside >= bytes;
+  });
+  return inside ? std::min(bytes, inside) : outside;
 }
 
 void Registrations::unregister(bool all) {

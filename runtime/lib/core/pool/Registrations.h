@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Counted by place: the driver registers a place once, and lets it go when
-// nobody counts on it any more and the context rests.
+// nobody counts on it any more and the context rests. Registrations may
+// overlap, as arguments of one call do.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_CORE_POOL_REGISTRATIONS_H
@@ -33,17 +34,20 @@ public:
   Registrations(const Registrations &) = delete;
 
   /// One more registration of `pointer`, which the frame has made. It waits for
-  /// running kernels if the place is registered with fewer bytes, or another
-  /// one of a part of it has ended and the driver has yet to learn of that.
+  /// running kernels if one of fewer bytes at the same place, or another one of
+  /// a part of it, has ended and the driver has yet to learn of that. If one of
+  /// fewer bytes has not ended, that is an error, except on a device that
+  /// reaches all host memory.
   Status add(Frame &frame, char *pointer, uint64_t bytes,
              const gpuasync_site *site);
   /// One less: of the frame's own if it has made any, else of what frames that
-  /// were left have made.
+  /// were left have made; the smallest of these.
   Status remove(Frame &frame, const void *pointer);
   /// What the frame has made is no longer its own; `undo`: it ends.
   void leave(Frame &frame, bool undo);
   /// Whether all around `first`, the first element, lies in one registration;
-  /// `partly`: not all, but the first element, or that registration has ended.
+  /// `partly`: not all, but the first element, or such registrations have
+  /// ended.
   bool cover(const void *first, const Extent &extent, bool &partly);
   /// How many of `bytes` at `first` are all in one registration or all in none.
   uint64_t findPart(const void *first, uint64_t bytes);
@@ -56,26 +60,33 @@ public:
     std::lock_guard<std::mutex> lock(mutex);
     for (auto &[base, range] : ranges)
       if (range.count)
-        visit(range.origin, range.bytes);
+        visit(range.origin, range.reach);
   }
 
 private:
-  /// What an open frame has counted and not undone: undone if the frame fails.
+  /// What a frame has counted, of one size. That of an open frame is undone if
+  /// the frame fails.
   struct Part {
-    Frame *frame = nullptr;
+    Frame *frame = nullptr; ///< null: frames that were left
+    uint64_t bytes = 0;
     uint32_t count = 0;
   };
   struct Range {
-    uint64_t bytes = 0;
+    uint64_t bytes = 0; ///< that the driver has registered
+    uint64_t reach = 0; ///< the most bytes that somebody counts on
     uint32_t count = 0; ///< 0: to be unregistered, unless it is busy
     bool owned = false; ///< the driver holds it for us
     bool busy = false;  ///< the driver is being called: whoever finds it waits
-    std::vector<Part> parts; ///< of `count`
+    std::vector<Part> parts; ///< whose counts are `count`
     Origin origin;
+    void countDown(Part &part, uint32_t less);
   };
   using Place = std::map<uintptr_t, Range>::iterator;
 
-  void countUp(Frame &frame, Range &range, const gpuasync_site *site);
+  void countUp(Frame &frame, Range &range, uint64_t bytes,
+               const gpuasync_site *site);
+  template <typename Visit>
+  void visitAround(uintptr_t address, Visit visit);
   void retire();
   bool isNeeded(Place place);
   void endOverlapped(std::unique_lock<std::mutex> &lock, uintptr_t address,
@@ -86,6 +97,7 @@ private:
   std::mutex mutex;
   std::condition_variable settled; ///< a range is busy no more
   std::map<uintptr_t, Range> ranges;
+  uint64_t longest = 0;        ///< no range has more bytes
   std::atomic<size_t> size{0}; ///< of `ranges`
 };
 
