@@ -93,16 +93,20 @@ Allocation *Checker::find(uintptr_t address) {
 
 void Checker::registerHost(void *pointer, uint64_t bytes,
                            const gpuasync_site *site) {
+  uint32_t before = 0; // registrations of fewer bytes there
   {
     std::unique_lock<std::shared_mutex> lock(mutex);
     auto found = allocations.find(reinterpret_cast<uintptr_t>(pointer));
-    if (found != allocations.end() && !found->second->freedBy &&
-        found->second->bytes >= bytes) {
-      ++found->second->registrations;
-      return;
+    if (found != allocations.end() && !found->second->freedBy) {
+      before = found->second->registrations;
+      if (found->second->bytes >= bytes) {
+        ++found->second->registrations;
+        return;
+      }
     }
   }
-  add(pointer, bytes, MemoryKind::Registered, site, nullptr)->registrations = 1;
+  add(pointer, bytes, MemoryKind::Registered, site, nullptr)->registrations =
+      before + 1;
 }
 
 void Checker::unregisterHost(void *pointer) {

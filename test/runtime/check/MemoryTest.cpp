@@ -218,16 +218,19 @@ TEST_F(CheckTest, HostMemoryIsTheKernelsWhileItIsRegistered) {
                            "memory that is neither registered nor host-shared: "
                            "write of 4 bytes at 0x"),
             0u);
-  // Twice registered, it stays so until both have ended.
-  frame.hostRegister(host.data(), 64);
-  frame.hostRegister(host.data(), 64);
-  runOne(frame, s, body);
-  EXPECT_TRUE(happened);
-  frame.hostUnregister(host.data());
-  runOne(frame, s, body);
-  EXPECT_TRUE(happened);
-  EXPECT_EQ(take(), std::vector<std::string>());
-  frame.hostUnregister(host.data());
+  // Twice registered, it stays so until both have ended, also where the second
+  // one has more bytes.
+  for (uint64_t first : {64, 4}) {
+    frame.hostRegister(host.data(), first);
+    frame.hostRegister(host.data(), 64);
+    runOne(frame, s, body);
+    EXPECT_TRUE(happened);
+    frame.hostUnregister(host.data());
+    runOne(frame, s, body);
+    EXPECT_TRUE(happened);
+    EXPECT_EQ(take(), std::vector<std::string>());
+    frame.hostUnregister(host.data());
+  }
   line = 131;
   runOne(frame, s, body);
   EXPECT_FALSE(happened);
