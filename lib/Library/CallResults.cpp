@@ -35,7 +35,7 @@ gpuasync_status *Call::findTaken(const gpuasync_value *results) {
       if (int64_t(other) != number && range.overlaps(ranges[number]))
         return refuse("argument", number, function.arguments[number],
                       "it is donated, but argument " + Twine(other) +
-                          " is the same memory; pass a copy of one of them");
+                          " overlaps it; pass a copy of one of them");
   }
   return nullptr;
 }
@@ -103,10 +103,16 @@ gpuasync_status *Call::checkResult(size_t index, const gpuasync_value &result) {
   if (gpuasync_status *status =
           check("result", index, parameter, result, range))
     return status;
-  for (const Range &other : ranges)
-    if (range.overlaps(other))
+  const size_t arguments = function.arguments.size();
+  for (auto [other, taken] : enumerate(ranges))
+    if (range.overlaps(taken))
       return refuse("result", index, parameter,
-                    "its memory is that of an argument or another result");
+                    other < arguments
+                        ? "its memory overlaps that of argument " +
+                              Twine(other) +
+                              "; pass other memory, or a copy of the argument"
+                        : Twine("its memory overlaps that of another result; "
+                                "pass other memory"));
   ranges.push_back(range);
   return nullptr;
 }

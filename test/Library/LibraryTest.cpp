@@ -962,7 +962,7 @@ TEST(Library, DonatedArgumentsThatAreRefusedStay) {
       gpuasync_callable_call_donating(cache.two, 1, twice.data(), 2, both, 2));
   EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
   EXPECT_TRUE(says(status, "argument 0 of tensor<3x2xf32>: it is donated, but "
-                           "argument 1 is the same memory"))
+                           "argument 1 overlaps it; pass a copy"))
       << status.message();
   EXPECT_EQ(twice[0].owner, made.owner);
   arguments = cache.arguments(made);
@@ -1014,7 +1014,7 @@ TEST(Library, WrongValues) {
   wrong[0].device = 3;
   refused(wrong, one, "given on device 3, but the executable is on cpu");
   refused(arguments, {make(data.x.data(), GPUASYNC_TYPE_F32, {8, 3})},
-          "its memory is that of an argument");
+          "its memory overlaps that of argument 0; pass other memory");
 }
 
 TEST(Library, WrongPrograms) {

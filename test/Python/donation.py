@@ -354,7 +354,7 @@ class OnTheHost(Donation, unittest.TestCase):
         np.testing.assert_array_equal(out, written(x, 4))
         self.check_deleted(a)
         given = x.copy()
-        with self.assertRaisesRegex(ga.ArgumentError, "result 0 .*: its memory is that of an argument"):
+        with self.assertRaisesRegex(ga.ArgumentError, "result 0 .*: its memory overlaps that of argument 0"):
             self.exe.step(given, row, 4, out=given)
         np.testing.assert_array_equal(given, x)
 

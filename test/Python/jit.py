@@ -28,6 +28,22 @@ from gpu_async.frontends import from_jax
 
 
 class Jit(unittest.TestCase):
+    def test_arguments_that_overlap(self):
+        f = ga.jit(lambda a, b: (a.sum() + 2 * b, a[::-1] + 1), device="cpu")
+        v = np.arange(10, dtype="float32")
+        for a, b in ((v, v), (v, v[:3]), (v[:3], v), (v, v[2:5]), (v[:6], v[4:]), (v[:5], v[5:])):
+            got = f(a, b)
+            np.testing.assert_array_equal(got[0], a.sum() + 2 * b)
+            np.testing.assert_array_equal(got[1], a[::-1] + 1)
+
+        # Arrays of NumPy's stay as they are, so a donated one may overlap others.
+        g = ga.jit(lambda a, b: a + b.sum(), device="cpu", donate_argnums=0)
+        np.testing.assert_array_equal(g(v, v[:3]), np.arange(10) + 3)
+        np.testing.assert_array_equal(v, np.arange(10))
+        a = g(v, v[:3])
+        with self.assertRaisesRegex(ga.ArgumentError, "it is donated, but argument 1 is the same array; pass a copy of one of them"):
+            g(a, a)
+
     def test_trees_and_types(self):
         def f(weights, x, unused):
             h = jnp.tanh(x @ weights["w"] + weights["b"])

@@ -108,7 +108,7 @@ class Cuda(unittest.TestCase):
                 (lambda: device.twice(np.ones((256, 256), "f"), out=y), "given in host memory"),
                 (lambda: device.twice(x), "place=off writes to memory of the device"),
                 (lambda: device.twice(x, out=np.ones((256, 256), "f")), "given in host memory"),
-                (lambda: device.twice(x, out=x), "its memory is that of an argument"),
+                (lambda: device.twice(x, out=x), "its memory overlaps that of argument 0"),
                 (lambda: device.twice(x.t(), out=y), None),
                 (lambda: device.twice(x[:, ::2], out=y), "given the size 128")):
             if message is None:

@@ -161,7 +161,7 @@ class Frames(unittest.TestCase):
                 ((0, 0), self.buffer(-5, self.x, 2, 3), "element type"), ((0, 0), self.buffer(1000, self.x, 2, 3), "element type"),
                 ((0, 0), self.buffer(F32, None, 2, 3), "has no memory"), ((1, 0), self.buffer(F32, None, 2, 3), "has no memory"),
                 ((1, 0), self.buffer(F32, self.r, 2, 2), "result 0"), ((1, 1), self.buffer(2, ints, 1), "result 1"),
-                ((1, 0), self.buffer(F32, self.x, 2, 3), "memory is that of an argument")):
+                ((1, 0), self.buffer(F32, self.x, 2, 3), "memory overlaps that of argument 0")):
             self.buffers = [list(each) for each in right]
             self.buffers[side][place] = buffer
             self.refused(self.frame(), text)
