@@ -344,8 +344,11 @@ class Order(unittest.TestCase):
                 self.assertLessEqual(after[0], before[0], "memory, failure %d (%s)" % (number, name))
 
         reported, unreported = collections.Counter(), collections.Counter()
-        first, second = fail_each(), fail_each()
-        self.assertLessEqual(second[1], first[1])  # streams
+        # A stream that each such time keeps one more; the pool itself may be larger once or twice.
+        streams = [fail_each()[1] for _ in range(2)]
+        while streams[-1] > streams[-2]:
+            self.assertLess(len(streams), 8, streams)
+            streams.append(fail_each()[1])
         # A call that fails before work is begun may be made up for. What begins it may not.
         for name in "cuGraphLaunch", "cuStreamWriteValue32":
             self.assertTrue(reported[name] and not unreported[name], (name, reported, unreported))
