@@ -17,11 +17,16 @@
 // SSE-DAG: call <4 x float> @_ZGVbN4v_expf(
 // SSE-DAG: call <2 x double> @_ZGVbN2v_log(
 // SSE-NOT: _ZGVd
-// AVX2-DAG: call <8 x float> @_ZGVdN8v_expf(
+// AVX2-DAG: call <8 x float> @llvm.fma.v8f32(
+// AVX2-DAG: call <8 x float> @_ZGVdN8v_logf(
 // AVX2-DAG: call <4 x double> @_ZGVdN4v_log(
-// AVX512-DAG: call <16 x float> @_ZGVeN16v_expf(
+// AVX512-DAG: call <16 x float> @llvm.fma.v16f32(
+// AVX512-DAG: call <16 x float> @_ZGVeN16v_logf(
 // AVX512-DAG: call <8 x double> @_ZGVeN8v_log(
 // EMIT-NOT: _ZGV{{.*}}_tanhf
+// Where there is fma, exponentials in single precision are arithmetic.
+// AVX2-NOT: _ZGV{{.*}}expf
+// AVX512-NOT: _ZGV{{.*}}expf
 // NONE-NOT: _ZGV
 
 func.func @main() {

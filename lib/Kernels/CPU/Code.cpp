@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Kernels/CPU/Code.h"
+#include "Exponentials.h"
 #include "Interleave.h"
 #include "ThreadOrder.h"
 
@@ -260,6 +261,7 @@ void gpuasync::optimizeCpuCode(llvm::Module &module,
   for (llvm::Function &function : module) {
     if (!function.hasFnAttribute(cpuKernelAttribute))
       continue;
+    cpu::expandExponentials(function, machine);
     for (llvm::Instruction &instruction : llvm::instructions(function)) {
       if (llvm::is_contained({llvm::Instruction::FMul, llvm::Instruction::FAdd,
                               llvm::Instruction::FSub},
