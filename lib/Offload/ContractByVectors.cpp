@@ -4,8 +4,9 @@
 //
 // A block of one thread: the sums of some rows and of some vectors of columns
 // are registers of the processor. Columns are copied to where they lie one
-// behind the other, for some steps of the reduction at a time. The reduction
-// stays a nest of loops: no step divides.
+// behind the other, for some steps of the reduction at a time; where steps lie
+// so in memory, squares of columns and steps are turned in registers. The
+// reduction stays a nest of loops: no step divides.
 //===----------------------------------------------------------------------===//
 
 #include "ContractionWriter.h"
@@ -91,6 +92,10 @@ private:
   loopSteps(Value from, Value count, ValueRange sums,
             function_ref<SmallVector<Value>(Value, ValueRange)> body);
   void pack(Value from, Value count, Value column, Value full);
+  void packByElement(Value from, Value count, Value column, Value left);
+  /// Whether columns are read by vectors of steps.
+  bool hasVectorsOfSteps();
+  void packSquares(Value from, Value count, Value column);
   void writeRows(Value from, Value count, Value column, Value full);
   SmallVector<Value> loadSums(Value row, Value column, Value full);
   void storeSums(ValueRange sums, Value row, Value column, Value full);
@@ -114,7 +119,7 @@ private:
   OpOperand *output;
   std::optional<Bytes> bytes;
   SmallVector<Value> sizes;
-  int64_t rows, columns;
+  int64_t rows, columns, lanes;
   /// Loops of the reduction: those around what is packed, the one of which
   /// `rounds` rounds are packed, and those that are packed as a whole, which
   /// are `wholeSteps` steps.
@@ -131,8 +136,7 @@ private:
 /// about five.
 void VectorWriter::chooseSums(VectorRegisters registers) {
   Type sum = getStepType();
-  const int64_t lanes =
-      std::max<int64_t>(registers.bits / sum.getIntOrFloatBitWidth(), 1);
+  lanes = std::max<int64_t>(registers.bits / sum.getIntOrFloatBitWidth(), 1);
   // For an element of a row, and what its product takes: of integers several
   // instructions, where a processor has none for it.
   const int64_t spare = isa<FloatType>(sum) ? 2 : 6;
@@ -273,46 +277,118 @@ SmallVector<Value> VectorWriter::loopSteps(
   return next;
 }
 
-/// Copies the columns from `column` on of the steps; behind the last one are
-/// zeros.
-void VectorWriter::pack(Value from, Value count, Value column, Value full) {
-  Type element = getPackedType();
-  auto convert = [&](Value value) {
-    return bytes ? toFloat(value, bytes->isColumnSigned) : value;
-  };
-  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(element));
-  Value left =
-      min(arith::SubIOp::create(b, loc, sizes[product.columnLoop], column),
-          index(columns));
-  loopSteps(from, count, {}, [&](Value step, ValueRange) {
-    auto byElement = [&] {
-      loop(left, 1, [&](Value each) {
-        indices[product.columnLoop] = add(column, each);
-        memref::StoreOp::create(b, loc, convert(load(product.columns)), packed,
-                                ValueRange{step, each});
-      });
-    };
-    auto branch = scf::IfOp::create(b, loc, full, /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branch.thenBlock());
-    if (isContiguous(product.columns)) {
-      indices[product.columnLoop] = column;
-      Value row =
-          vector::LoadOp::create(b, loc, columnType, product.columns->get(),
-                                 product.getPlace(b, product.columns, indices));
-      vector::StoreOp::create(b, loc, convert(row), packed,
-                              ValueRange{step, index(0)});
-    } else {
-      byElement();
+bool VectorWriter::hasVectorsOfSteps() {
+  AffineMap map = op.getMatchingIndexingMap(product.columns);
+  auto type = cast<MemRefType>(product.columns->get().getType());
+  // Two different loops: a convolution's steps may overlap its columns.
+  return wholeLoops.empty() && lanes > 1 && columns % lanes == 0 &&
+         type.isLastDimUnitStride() && map.isProjectedPermutation() &&
+         map.getResult(map.getNumResults() - 1) == b.getAffineDimExpr(cutLoop);
+}
+
+/// Turns a square of vectors: lane i of vector j becomes lane j of vector i.
+static void turn(OpBuilder &b, Location loc, MutableArrayRef<Value> square) {
+  const int64_t size = square.size();
+  // At each distance, squares of that size beside the diagonal change places.
+  for (int64_t distance = 1; distance < size; distance *= 2)
+    for (int64_t i = 0; i < size; ++i) {
+      if (i & distance)
+        continue;
+      SmallVector<int64_t> low, high;
+      for (int64_t lane = 0; lane < size; ++lane) {
+        const bool isSecond = lane & distance;
+        low.push_back(isSecond ? size + lane - distance : lane);
+        high.push_back(isSecond ? size + lane : lane + distance);
+      }
+      Value one = square[i], other = square[i + distance];
+      square[i] = vector::ShuffleOp::create(b, loc, one, other, low);
+      square[i + distance] =
+          vector::ShuffleOp::create(b, loc, one, other, high);
     }
-    b.setInsertionPointToStart(branch.elseBlock());
-    byElement();
+}
+
+/// Of `count` steps, which are a multiple of the lanes, all columns.
+void VectorWriter::packSquares(Value from, Value count, Value column) {
+  Type element = product.getElementType(product.columns);
+  auto type = VectorType::get({lanes}, element);
+  loop(count, lanes, [&](Value step) {
+    loop(index(columns), lanes, [&](Value first) {
+      indices[cutLoop] = add(from, step);
+      SmallVector<Value> square;
+      for (int64_t i = 0; i < lanes; ++i) {
+        indices[product.columnLoop] = add(column, add(first, index(i)));
+        Value steps = vector::LoadOp::create(
+            b, loc, type, product.columns->get(),
+            product.getPlace(b, product.columns, indices));
+        square.push_back(bytes ? toFloat(steps, bytes->isColumnSigned) : steps);
+      }
+      turn(b, loc, square);
+      for (auto [i, each] : llvm::enumerate(square))
+        vector::StoreOp::create(b, loc, each, packed,
+                                ValueRange{add(step, index(i)), first});
+    });
+  });
+}
+
+/// Of these, `left` columns; behind the last one are zeros.
+void VectorWriter::packByElement(Value from, Value count, Value column,
+                                 Value left) {
+  Type element = getPackedType();
+  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(element));
+  loopSteps(from, count, {}, [&](Value step, ValueRange) {
+    loop(left, 1, [&](Value each) {
+      indices[product.columnLoop] = add(column, each);
+      Value value = load(product.columns);
+      memref::StoreOp::create(
+          b, loc, bytes ? toFloat(value, bytes->isColumnSigned) : value, packed,
+          ValueRange{step, each});
+    });
     auto rest = scf::ForOp::create(b, loc, left, index(columns), index(1));
+    OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(rest.getBody());
     memref::StoreOp::create(b, loc, zero, packed,
                             ValueRange{step, rest.getInductionVar()});
     return SmallVector<Value>();
   });
+}
+
+/// Copies the columns from `column` on of the steps.
+void VectorWriter::pack(Value from, Value count, Value column, Value full) {
+  OpBuilder::InsertionGuard guard(b);
+  auto branch = scf::IfOp::create(b, loc, full, /*withElseRegion=*/true);
+  b.setInsertionPointToStart(branch.thenBlock());
+  if (isContiguous(product.columns)) {
+    loopSteps(from, count, {}, [&](Value step, ValueRange) {
+      indices[product.columnLoop] = column;
+      Value row =
+          vector::LoadOp::create(b, loc, columnType, product.columns->get(),
+                                 product.getPlace(b, product.columns, indices));
+      vector::StoreOp::create(b, loc,
+                              bytes ? toFloat(row, bytes->isColumnSigned) : row,
+                              packed, ValueRange{step, index(0)});
+      return SmallVector<Value>();
+    });
+  } else if (hasVectorsOfSteps()) {
+    Value rest = arith::RemUIOp::create(b, loc, count, index(lanes));
+    Value squares = arith::SubIOp::create(b, loc, count, rest);
+    packSquares(from, squares, column);
+    auto last = scf::ForOp::create(b, loc, squares, count, index(1));
+    b.setInsertionPointToStart(last.getBody());
+    indices[cutLoop] = add(from, last.getInductionVar());
+    loop(index(columns), 1, [&](Value each) {
+      indices[product.columnLoop] = add(column, each);
+      Value value = load(product.columns);
+      memref::StoreOp::create(
+          b, loc, bytes ? toFloat(value, bytes->isColumnSigned) : value, packed,
+          ValueRange{last.getInductionVar(), each});
+    });
+  } else {
+    packByElement(from, count, column, index(columns));
+  }
+  b.setInsertionPointToStart(branch.elseBlock());
+  packByElement(
+      from, count, column,
+      arith::SubIOp::create(b, loc, sizes[product.columnLoop], column));
 }
 
 /// A row behind the last one is the last one.
