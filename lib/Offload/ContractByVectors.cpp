@@ -96,7 +96,12 @@ private:
   /// Whether columns are read by vectors of steps.
   bool hasVectorsOfSteps();
   void packSquares(Value from, Value count, Value column);
-  void writeRows(Value from, Value count, Value column, Value full);
+  /// `isPacked`: the columns are read from there, else where they are.
+  void writeRows(Value from, Value count, Value column, Value full,
+                 bool isPacked);
+  /// Whether each column is used for one tile of rows only, and columns lie
+  /// side by side: then to pack them is work for nothing.
+  bool readsColumnsOnce();
   SmallVector<Value> loadSums(Value row, Value column, Value full);
   void storeSums(ValueRange sums, Value row, Value column, Value full);
   bool isContiguous(OpOperand *operand);
@@ -466,14 +471,32 @@ void VectorWriter::storeSums(ValueRange sums, Value row, Value column,
   }
 }
 
-void VectorWriter::writeRows(Value from, Value count, Value column,
-                             Value full) {
+bool VectorWriter::readsColumnsOnce() {
+  const SmallVector<int64_t> known = op.getStaticLoopRanges();
+  const int64_t all = known[product.rowLoop];
+  return !ShapedType::isDynamic(all) && all <= rows &&
+         product.splitOtherLoops().second.empty() &&
+         isContiguous(product.columns);
+}
+
+void VectorWriter::writeRows(Value from, Value count, Value column, Value full,
+                             bool isPacked) {
   loop(sizes[product.rowLoop], rows, [&](Value row) {
     SmallVector<Value> begin(rows, beginSteps());
     auto addStep = [&](Value step, ValueRange before) {
-      Value column = vector::LoadOp::create(
-          b, loc, VectorType::get({columns}, getPackedType()), packed,
-          ValueRange{step, index(0)});
+      Value ofStep;
+      if (isPacked) {
+        ofStep = vector::LoadOp::create(
+            b, loc, VectorType::get({columns}, getPackedType()), packed,
+            ValueRange{step, index(0)});
+      } else {
+        indices[product.columnLoop] = column;
+        ofStep = vector::LoadOp::create(
+            b, loc, columnType, product.columns->get(),
+            product.getPlace(b, product.columns, indices));
+        if (bytes)
+          ofStep = toFloat(ofStep, bytes->isColumnSigned);
+      }
       SmallVector<Value> next;
       for (int64_t i = 0; i < rows; ++i) {
         setRow(row, i);
@@ -483,7 +506,7 @@ void VectorWriter::writeRows(Value from, Value count, Value column,
         next.push_back(multiplyAndAdd(
             vector::BroadcastOp::create(
                 b, loc, VectorType::get({columns}, element.getType()), element),
-            column, before[i]));
+            ofStep, before[i]));
       }
       return next;
     };
@@ -523,10 +546,17 @@ void VectorWriter::write() {
       Value full = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle,
                                          add(column, index(columns)),
                                          sizes[product.columnLoop]);
+      OpBuilder::InsertionGuard guard(b);
+      if (readsColumnsOnce()) {
+        auto branch = scf::IfOp::create(b, loc, full, /*withElseRegion=*/true);
+        b.setInsertionPointToStart(branch.thenBlock());
+        writeRows(from, count, column, full, /*isPacked=*/false);
+        b.setInsertionPointToStart(branch.elseBlock());
+      }
       pack(from, count, column, full);
       for (unsigned each : llvm::reverse(others.second))
         indices[each] = open(sizes[each], 1);
-      writeRows(from, count, column, full);
+      writeRows(from, count, column, full, /*isPacked=*/true);
     });
   });
 }

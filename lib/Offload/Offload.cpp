@@ -61,6 +61,7 @@ struct Offload : public gpuasync::impl::GPUAsyncOffloadBase<Offload> {
     steps.addPass(createGPUAsyncReduceParallelLoops());
     steps.addPass(createGPUAsyncHostScalars());
     steps.addPass(createGPUAsyncDeviceIndices());
+    steps.addPass(createGPUAsyncHoistInvariants());
     steps.addPass(createGPUAsyncFuseElementwise());
     steps.addPass(createGPUAsyncSplitReductions());
     steps.addPass(createGPUAsyncFormGroups());
@@ -318,6 +319,7 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
     indices.device = device;
     indices.place = place;
     pm.addPass(createGPUAsyncDeviceIndices(indices));
+    pm.addPass(createGPUAsyncHoistInvariants());
     GPUAsyncFuseElementwiseOptions fuse;
     fuse.device = device;
     pm.addPass(createGPUAsyncFuseElementwise(fuse));

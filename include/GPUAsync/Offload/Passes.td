@@ -116,6 +116,21 @@ def GPUAsyncLowerTensorOps
                            "::mlir::tensor::TensorDialect"];
 }
 
+def GPUAsyncHoistInvariants
+    : Pass<"gpu-async-hoist-invariants", "::mlir::func::FuncOp"> {
+  let summary = "Compute in front of loops what is the same in each round";
+  let description = [{
+    A linalg op on tensors in an `scf.for` or `scf.while` whose operands come from
+    outside is computed in front of the loop, if it reduces or is no larger than
+    what it reads: weights that a cell of a recurrent network concatenates in each
+    step. Broadcasts, fills and destinations stay, since fusion needs no memory for
+    them. So does what may fail and would not have run, as a division by a number
+    or an element at an index that the loop's rounds alone guard.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def GPUAsyncFuseElementwise
     : Pass<"gpu-async-fuse-elementwise", "::mlir::func::FuncOp"> {
   let summary = "Fuse linalg ops on tensors where no work is done twice";

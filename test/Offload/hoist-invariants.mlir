@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What is the same in each round of a loop is computed in front of it.
+// RUN: gpu-opt %s -split-input-file -pass-pipeline="builtin.module(func.func(gpu-async-hoist-invariants))" | FileCheck %s
+
+#id = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (j)>
+#first = affine_map<(i, j) -> (i)>
+
+// A sum of arrays, out of both loops; its destination stays for the other op.
+// CHECK-LABEL: func.func @nested
+// CHECK: %[[SUM:.*]] = linalg.add
+// CHECK: scf.for
+// CHECK-NOT: linalg.add
+// CHECK: scf.for
+// CHECK: tensor.empty
+// CHECK: linalg.mul ins(%[[SUM]],
+func.func @nested(%a: tensor<8x8xf32>, %x: tensor<8x8xf32>, %n: index) -> tensor<8x8xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%y = %x) -> tensor<8x8xf32> {
+    %s = scf.for %j = %c0 to %n step %c1 iter_args(%z = %y) -> tensor<8x8xf32> {
+      %e = tensor.empty() : tensor<8x8xf32>
+      %w = linalg.add ins(%a, %a : tensor<8x8xf32>, tensor<8x8xf32>) outs(%e : tensor<8x8xf32>) -> tensor<8x8xf32>
+      %q = linalg.mul ins(%w, %z : tensor<8x8xf32>, tensor<8x8xf32>) outs(%e : tensor<8x8xf32>) -> tensor<8x8xf32>
+      scf.yield %q : tensor<8x8xf32>
+    }
+    scf.yield %s : tensor<8x8xf32>
+  }
+  return %r : tensor<8x8xf32>
+}
+
+// -----
+// Of a while loop, in both of its regions; a reduction with what it begins with.
+#id = affine_map<(i, j) -> (i, j)>
+#first = affine_map<(i, j) -> (i)>
+// CHECK-LABEL: func.func @turns
+// CHECK: linalg.fill
+// CHECK: %[[NORM:.*]] = linalg.reduce
+// CHECK: scf.while
+// CHECK-NOT: linalg.reduce
+// CHECK: } do {
+// CHECK-NOT: linalg.reduce
+// CHECK: linalg.add ins(%[[NORM]],
+func.func @turns(%a: tensor<8x8xf32>, %x: tensor<8xf32>, %n: i32) -> tensor<8xf32> {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %zero = arith.constant 0.0 : f32
+  %r:2 = scf.while (%i = %c0, %y = %x) : (i32, tensor<8xf32>) -> (i32, tensor<8xf32>) {
+    %t = arith.cmpi slt, %i, %n : i32
+    scf.condition(%t) %i, %y : i32, tensor<8xf32>
+  } do {
+  ^bb0(%i: i32, %y: tensor<8xf32>):
+    %e = tensor.empty() : tensor<8xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+    %s = linalg.reduce { arith.addf } ins(%a : tensor<8x8xf32>) outs(%f : tensor<8xf32>) dimensions = [1]
+    %q = linalg.add ins(%s, %y : tensor<8xf32>, tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+    %k = arith.addi %i, %c1 : i32
+    scf.yield %k, %q : i32, tensor<8xf32>
+  }
+  return %r#1 : tensor<8xf32>
+}
+
+// -----
+// A broadcast is larger than what it reads, and so is what is computed of it: both stay.
+#id = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (j)>
+// CHECK-LABEL: func.func @broadcasts
+// CHECK: scf.for
+// CHECK: linalg.generic
+// CHECK: linalg.exp
+// CHECK: linalg.add
+func.func @broadcasts(%v: tensor<8xf32>, %x: tensor<8x8xf32>, %n: index) -> tensor<8x8xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%y = %x) -> tensor<8x8xf32> {
+    %e = tensor.empty() : tensor<8x8xf32>
+    %b = linalg.generic {indexing_maps = [#row, #id], iterator_types = ["parallel", "parallel"]} ins(%v : tensor<8xf32>) outs(%e : tensor<8x8xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      linalg.yield %in : f32
+    } -> tensor<8x8xf32>
+    %p = linalg.exp ins(%b : tensor<8x8xf32>) outs(%e : tensor<8x8xf32>) -> tensor<8x8xf32>
+    %q = linalg.add ins(%p, %y : tensor<8x8xf32>, tensor<8x8xf32>) outs(%e : tensor<8x8xf32>) -> tensor<8x8xf32>
+    scf.yield %q : tensor<8x8xf32>
+  }
+  return %r : tensor<8x8xf32>
+}
+
+// -----
+// Elements that a body takes at places of its loops move; at an index that only a round guards, and
+// a division by an element, they stay.
+#id = affine_map<(i) -> (i)>
+// CHECK-LABEL: func.func @elements
+// CHECK: %[[TURNED:.*]] = linalg.generic
+// CHECK: linalg.index
+// CHECK: tensor.extract
+// CHECK: scf.for
+// CHECK: tensor.extract
+// CHECK: arith.divsi
+// CHECK: linalg.add ins(%[[TURNED]],
+func.func @elements(%a: tensor<8xi32>, %x: tensor<8xi32>, %k: index, %n: index) -> tensor<8xi32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c7 = arith.constant 7 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%y = %x) -> tensor<8xi32> {
+    %e = tensor.empty() : tensor<8xi32>
+    %t = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%e : tensor<8xi32>) {
+    ^bb0(%out: i32):
+      %p = linalg.index 0 : index
+      %l = arith.subi %c7, %p : index
+      %v = tensor.extract %a[%l] : tensor<8xi32>
+      linalg.yield %v : i32
+    } -> tensor<8xi32>
+    %u = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%a : tensor<8xi32>) outs(%e : tensor<8xi32>) {
+    ^bb0(%in: i32, %out: i32):
+      %v = tensor.extract %a[%k] : tensor<8xi32>
+      %s = arith.addi %v, %in : i32
+      linalg.yield %s : i32
+    } -> tensor<8xi32>
+    %d = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%a : tensor<8xi32>) outs(%e : tensor<8xi32>) {
+    ^bb0(%in: i32, %out: i32):
+      %one = arith.constant 100 : i32
+      %s = arith.divsi %one, %in : i32
+      linalg.yield %s : i32
+    } -> tensor<8xi32>
+    %q = linalg.add ins(%t, %u : tensor<8xi32>, tensor<8xi32>) outs(%y : tensor<8xi32>) -> tensor<8xi32>
+    %z = linalg.add ins(%q, %d : tensor<8xi32>, tensor<8xi32>) outs(%y : tensor<8xi32>) -> tensor<8xi32>
+    scf.yield %z : tensor<8xi32>
+  }
+  return %r : tensor<8xi32>
+}
