@@ -680,10 +680,110 @@ SmallVector<Value> offload::cloneBody(OpBuilder &builder, linalg::LinalgOp op,
   return results;
 }
 
+/// Of which dimension on the op's operand goes through memory by the op's loops
+/// from `first` on, one element after the other: the rank if by none of them,
+/// nothing if otherwise.
+static std::optional<unsigned> findDense(linalg::LinalgOp op,
+                                         OpOperand &operand, unsigned first) {
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  const unsigned loops = op.getNumLoops();
+  auto isOfFirst = [&](AffineExpr each) {
+    return llvm::any_of(llvm::seq(first, loops), [&](unsigned loop) {
+      return each.isFunctionOfDim(loop);
+    });
+  };
+  if (llvm::none_of(map.getResults(), isOfFirst))
+    return map.getNumResults();
+  const unsigned count = loops - first;
+  auto type = dyn_cast<MemRefType>(operand.get().getType());
+  if (!type || map.getNumResults() < count)
+    return std::nullopt;
+  const unsigned dimension = map.getNumResults() - count;
+  for (auto [place, each] : llvm::enumerate(map.getResults()))
+    if (place < dimension ? isOfFirst(each)
+                          : each != getAffineDimExpr(first + place - dimension,
+                                                     op.getContext()))
+      return std::nullopt;
+  SmallVector<ReassociationIndices> groups(1);
+  for (unsigned place = dimension; place < map.getNumResults(); ++place)
+    groups.back().push_back(place);
+  return memref::CollapseShapeOp::isGuaranteedCollapsible(type, groups)
+             ? std::optional(dimension)
+             : std::nullopt;
+}
+
+/// Whether it is memory that the kernel allocates, whose type may change yet.
+static bool isOwn(Value memory, linalg::LinalgOp op) {
+  while (Operation *from = memory.getDefiningOp()) {
+    if (auto view = dyn_cast<ViewLikeOpInterface>(from))
+      memory = view.getViewSource();
+    else
+      return from->getParentOfType<gpu::LaunchOp>() ==
+             op->getParentOfType<gpu::LaunchOp>();
+  }
+  return false;
+}
+
+/// Makes one loop of the innermost ones, as many as go through all operands one
+/// element after the other: a loop of ten rounds is no loop of vectors. Returns
+/// the op in the place of this one, or this one.
+static linalg::LinalgOp flatten(RewriterBase &rewriter, linalg::LinalgOp op) {
+  const unsigned loops = op.getNumLoops();
+  if (!isa<linalg::GenericOp>(op) || op.getNumParallelLoops() != loops ||
+      !op.hasPureBufferSemantics() || op->walk([](linalg::IndexOp) {
+                                          return WalkResult::interrupt();
+                                        }).wasInterrupted() ||
+      llvm::any_of(op->getOperands(),
+                   [&](Value each) { return isOwn(each, op); }))
+    return op;
+  unsigned first = loops;
+  while (first > 0 && llvm::all_of(op->getOpOperands(), [&](OpOperand &each) {
+           return findDense(op, each, first - 1).has_value();
+         }))
+    --first;
+  if (loops - first < 2)
+    return op;
+  rewriter.setInsertionPoint(op);
+  Location loc = op.getLoc();
+  MLIRContext *context = op.getContext();
+  SmallVector<Value> operands;
+  SmallVector<AffineMap> maps;
+  for (OpOperand &operand : op->getOpOperands()) {
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    const unsigned dimension = *findDense(op, operand, first);
+    SmallVector<AffineExpr> results =
+        llvm::to_vector(map.getResults().take_front(dimension));
+    Value value = operand.get();
+    if (dimension < map.getNumResults()) {
+      results.push_back(getAffineDimExpr(first, context));
+      SmallVector<ReassociationIndices> groups;
+      for (unsigned place = 0; place < map.getNumResults(); ++place) {
+        if (place <= dimension)
+          groups.emplace_back();
+        groups.back().push_back(place);
+      }
+      value = memref::CollapseShapeOp::create(rewriter, loc, value, groups);
+    }
+    operands.push_back(value);
+    maps.push_back(AffineMap::get(first + 1, 0, results, context));
+  }
+  const unsigned inputs = op.getNumDpsInputs();
+  auto flat = linalg::GenericOp::create(
+      rewriter, loc, TypeRange(), ArrayRef(operands).take_front(inputs),
+      ArrayRef(operands).drop_front(inputs), maps,
+      SmallVector<utils::IteratorType>(first + 1,
+                                       utils::IteratorType::parallel));
+  rewriter.inlineRegionBefore(op->getRegion(0), flat.getRegion(),
+                              flat.getRegion().end());
+  rewriter.eraseOp(op);
+  return flat;
+}
+
 void offload::makeLoops(RewriterBase &rewriter, linalg::LinalgOp op,
                         VectorRegisters registers) {
   if (contractByVectors(rewriter, op, registers))
     return;
+  op = flatten(rewriter, op);
   rewriter.setInsertionPoint(op);
   LoopWriter(rewriter, op).writeOneThread();
   rewriter.eraseOp(op);
