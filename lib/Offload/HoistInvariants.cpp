@@ -8,10 +8,10 @@
 
 #include "GPUAsync/Offload/Passes.h"
 
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
@@ -26,32 +26,42 @@ namespace mlir::gpuasync {
 using namespace mlir;
 using namespace mlir::gpuasync;
 
-/// Whether an index is computed of places in a loop and of constants only: then
-/// it is right or wrong in each round, and the program says that it is right.
-static bool isOfPlaces(Value index, Operation *op) {
-  if (matchPattern(index, m_Constant()))
-    return true;
-  Operation *from = index.getDefiningOp();
-  if (!from || !op->isProperAncestor(from))
-    return false;
-  return isa<linalg::IndexOp>(from) ||
-         (isa<arith::ArithDialect, affine::AffineDialect>(from->getDialect()) &&
-          llvm::all_of(from->getOperands(),
-                       [&](Value each) { return isOfPlaces(each, op); }));
+static bool isStatic(Type type) {
+  auto shaped = dyn_cast<ShapedType>(type);
+  return !shaped || (shaped.hasRank() && shaped.hasStaticShape());
 }
 
-/// Whether the op does nothing but compute, also where it would not have run:
-/// a loop may have no rounds.
-static bool mayAlwaysRun(Operation *op) {
-  if (!isMemoryEffectFree(op) || !isSpeculatable(op))
+/// Whether the op computes something whatever its operands are: no offset or
+/// size may be wrong. A loop may have no rounds, and then nothing says that
+/// what its rounds do is right.
+static bool isTotal(Operation *op) {
+  if (!llvm::all_of(op->getOperandTypes(), isStatic) ||
+      !llvm::all_of(op->getResultTypes(), isStatic))
     return false;
-  return !op->walk([&](tensor::ExtractOp extract) {
-              return llvm::all_of(
-                         extract.getIndices(),
-                         [&](Value index) { return isOfPlaces(index, op); })
-                         ? WalkResult::advance()
-                         : WalkResult::interrupt();
+  if (auto slices = dyn_cast<OffsetSizeAndStrideOpInterface>(op))
+    return llvm::none_of(llvm::concat<const int64_t>(slices.getStaticOffsets(),
+                                                     slices.getStaticSizes(),
+                                                     slices.getStaticStrides()),
+                         ShapedType::isDynamic);
+  if (isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) ||
+      isa<tensor::EmptyOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op))
+    return true;
+  return isa<linalg::LinalgOp>(op) &&
+         !op->walk([](Operation *inner) {
+              return isa<tensor::TensorDialect>(inner->getDialect())
+                         ? WalkResult::interrupt()
+                         : WalkResult::advance();
             }).wasInterrupted();
+}
+
+/// Whether each run of the loop runs the block.
+static bool hasRound(LoopLikeOpInterface loop, Block &block) {
+  if (auto turns = dyn_cast<scf::WhileOp>(loop.getOperation()))
+    return &block == turns.getBeforeBody();
+  auto counts = cast<scf::ForOp>(loop.getOperation());
+  std::optional<int64_t> from = getConstantIntValue(counts.getLowerBound());
+  std::optional<int64_t> to = getConstantIntValue(counts.getUpperBound());
+  return !counts.getUnsignedCmp() && from && to && *from < *to;
 }
 
 namespace {
@@ -89,11 +99,18 @@ static SmallVector<Value> findUsed(Operation *op) {
 }
 
 Invariants::Invariants(LoopLikeOpInterface loop, Block &block) : loop(loop) {
-  for (Operation &op : block.without_terminator())
-    if (mayAlwaysRun(&op) && llvm::all_of(findUsed(&op), [&](Value value) {
-          return isInvariant(value);
-        }))
+  // Until something has an effect, as an assertion that ends the program.
+  bool runs = hasRound(loop, block);
+  for (Operation &op : block.without_terminator()) {
+    if (!isMemoryEffectFree(&op)) {
+      runs = false;
+      continue;
+    }
+    if (isSpeculatable(&op) && (runs || isTotal(&op)) &&
+        llvm::all_of(findUsed(&op),
+                     [&](Value value) { return isInvariant(value); }))
       all.insert(&op);
+  }
 }
 
 std::optional<int64_t> Invariants::countRead(Value value) {

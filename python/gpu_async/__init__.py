@@ -223,12 +223,12 @@ def _check_options(caller, device, options, own=()):
     """Refuses a device that is no text, and names that no option has."""
     if not isinstance(device, str):
         raise TypeError("%s: a device is a text (\"auto\", \"cpu\", \"cuda\", \"cuda:1\", \"hip\"), not %s"
-                        % (caller, "None" if device is None else "a " + type(device).__name__))
+                        % (caller, "None" if device is None else "of the type " + type(device).__name__))
     for name in options:
         if name in _OPTIONS:
             continue
         known = sorted((*_OPTIONS, *own))
-        meant = difflib.get_close_matches(name, known, 1)
+        meant = difflib.get_close_matches(name, known, 1, cutoff=0.7)
         raise TypeError("%s has no option %r%s; the options are %s" % (
             caller, name, "; did you mean %s?" % meant[0] if meant else "", ", ".join(known)))
 

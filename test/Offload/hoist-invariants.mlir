@@ -86,23 +86,28 @@ func.func @broadcasts(%v: tensor<8xf32>, %x: tensor<8x8xf32>, %n: index) -> tens
 }
 
 // -----
-// Elements that a body takes at places of its loops move; at an index that only a round guards, and
-// a division by an element, they stay.
+// Elements at an index and slices at an offset are right if there is a round: they move only where
+// the loop has one for sure. A division by an element stays.
 #id = affine_map<(i) -> (i)>
 // CHECK-LABEL: func.func @elements
+// CHECK: tensor.extract_slice
+// CHECK: %[[SUM:.*]] = linalg.reduce
 // CHECK: %[[TURNED:.*]] = linalg.generic
 // CHECK: linalg.index
 // CHECK: tensor.extract
 // CHECK: scf.for
-// CHECK: tensor.extract
+// CHECK-NOT: tensor.extract
 // CHECK: arith.divsi
 // CHECK: linalg.add ins(%[[TURNED]],
-func.func @elements(%a: tensor<8xi32>, %x: tensor<8xi32>, %k: index, %n: index) -> tensor<8xi32> {
+func.func @elements(%a: tensor<8xi32>, %x: tensor<8xi32>, %k: index, %s0: tensor<i32>) -> (tensor<8xi32>, tensor<i32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
   %c7 = arith.constant 7 : index
-  %r = scf.for %i = %c0 to %n step %c1 iter_args(%y = %x) -> tensor<8xi32> {
+  %r:2 = scf.for %i = %c0 to %c3 step %c1 iter_args(%y = %x, %sum = %s0) -> (tensor<8xi32>, tensor<i32>) {
     %e = tensor.empty() : tensor<8xi32>
+    %o = tensor.extract_slice %a[%k] [4] [1] : tensor<8xi32> to tensor<4xi32>
+    %w = linalg.reduce { arith.addi } ins(%o : tensor<4xi32>) outs(%s0 : tensor<i32>) dimensions = [0]
     %t = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%e : tensor<8xi32>) {
     ^bb0(%out: i32):
       %p = linalg.index 0 : index
@@ -110,21 +115,63 @@ func.func @elements(%a: tensor<8xi32>, %x: tensor<8xi32>, %k: index, %n: index) 
       %v = tensor.extract %a[%l] : tensor<8xi32>
       linalg.yield %v : i32
     } -> tensor<8xi32>
-    %u = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%a : tensor<8xi32>) outs(%e : tensor<8xi32>) {
-    ^bb0(%in: i32, %out: i32):
-      %v = tensor.extract %a[%k] : tensor<8xi32>
-      %s = arith.addi %v, %in : i32
-      linalg.yield %s : i32
-    } -> tensor<8xi32>
     %d = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%a : tensor<8xi32>) outs(%e : tensor<8xi32>) {
     ^bb0(%in: i32, %out: i32):
       %one = arith.constant 100 : i32
       %s = arith.divsi %one, %in : i32
       linalg.yield %s : i32
     } -> tensor<8xi32>
-    %q = linalg.add ins(%t, %u : tensor<8xi32>, tensor<8xi32>) outs(%y : tensor<8xi32>) -> tensor<8xi32>
-    %z = linalg.add ins(%q, %d : tensor<8xi32>, tensor<8xi32>) outs(%y : tensor<8xi32>) -> tensor<8xi32>
-    scf.yield %z : tensor<8xi32>
+    %q = linalg.add ins(%t, %d : tensor<8xi32>, tensor<8xi32>) outs(%y : tensor<8xi32>) -> tensor<8xi32>
+    scf.yield %q, %w : tensor<8xi32>, tensor<i32>
   }
-  return %r : tensor<8xi32>
+  return %r#0, %r#1 : tensor<8xi32>, tensor<i32>
+}
+
+// -----
+#id = affine_map<(i) -> (i)>
+// CHECK-LABEL: func.func @guarded
+// CHECK: scf.for
+// CHECK: tensor.extract_slice
+// CHECK: linalg.reduce
+// CHECK: linalg.dot
+// CHECK: tensor.extract
+func.func @guarded(%a: tensor<8xi32>, %u: tensor<?xi32>, %v: tensor<?xi32>, %k: index, %n: index, %s0: tensor<i32>) -> tensor<i32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %s0) -> tensor<i32> {
+    %o = tensor.extract_slice %a[%k] [4] [1] : tensor<8xi32> to tensor<4xi32>
+    %w = linalg.reduce { arith.addi } ins(%o : tensor<4xi32>) outs(%s0 : tensor<i32>) dimensions = [0]
+    %p = linalg.dot ins(%u, %v : tensor<?xi32>, tensor<?xi32>) outs(%s0 : tensor<i32>) -> tensor<i32>
+    %t = linalg.generic {indexing_maps = [#id, affine_map<(i) -> ()>], iterator_types = ["reduction"]} ins(%a : tensor<8xi32>) outs(%s0 : tensor<i32>) {
+    ^bb0(%in: i32, %out: i32):
+      %g = tensor.extract %a[%k] : tensor<8xi32>
+      %h = arith.addi %g, %out : i32
+      linalg.yield %h : i32
+    } -> tensor<i32>
+    %x = linalg.add ins(%w, %p : tensor<i32>, tensor<i32>) outs(%sum : tensor<i32>) -> tensor<i32>
+    %z = linalg.add ins(%x, %t : tensor<i32>, tensor<i32>) outs(%sum : tensor<i32>) -> tensor<i32>
+    scf.yield %z : tensor<i32>
+  }
+  return %r : tensor<i32>
+}
+
+// -----
+// An assertion in front guards what comes behind it.
+// CHECK-LABEL: func.func @asserted
+// CHECK: scf.for
+// CHECK: cf.assert
+// CHECK: tensor.extract_slice
+// CHECK: linalg.reduce
+func.func @asserted(%a: tensor<8xi32>, %k: index, %fits: i1, %s0: tensor<i32>) -> tensor<i32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %r = scf.for %i = %c0 to %c3 step %c1 iter_args(%sum = %s0) -> tensor<i32> {
+    cf.assert %fits, "the slice lies in the array"
+    %o = tensor.extract_slice %a[%k] [4] [1] : tensor<8xi32> to tensor<4xi32>
+    %w = linalg.reduce { arith.addi } ins(%o : tensor<4xi32>) outs(%s0 : tensor<i32>) dimensions = [0]
+    %x = linalg.add ins(%w, %sum : tensor<i32>, tensor<i32>) outs(%sum : tensor<i32>) -> tensor<i32>
+    scf.yield %x : tensor<i32>
+  }
+  return %r : tensor<i32>
 }

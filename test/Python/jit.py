@@ -12,6 +12,7 @@ import inspect
 import io
 import operator
 import pathlib
+import pickle
 import re
 import subprocess
 import sys
@@ -764,7 +765,7 @@ assert jnp.sum(jnp.array(r)) == 2 and ga.Array not in jax._src.core.pytype_aval_
                 (r"no option 'optlevel'; did you mean opt_level\?", lambda: ga.jit(abs, optlevel=2)),
                 (r"no option 'static_argnum'; did you mean static_argnums\?", lambda: ga.jit(static_argnum=0)(abs)),
                 (r"a device is a text .* not None", lambda: ga.jit(abs, device=None)),
-                (r"a device is a text .* not a \w+", lambda: ga.jit(abs, device=jax.devices()[0])),
+                (r"a device is a text .* not of the type \w+", lambda: ga.jit(abs, device=jax.devices()[0])),
                 (r"no option 'o'; the options are", lambda: ga.compile("func.func @f() { return }", device="cpu", o=1))):
             with self.assertRaisesRegex(TypeError, wanted):
                 make()
@@ -773,6 +774,13 @@ assert jnp.sum(jnp.array(r)) == 2 and ga.Array not in jax._src.core.pytype_aval_
             ga._compile(b"func.func @f() { return }", "cpu", "f", {"nothing": 1})
         self.assertEqual(set(re.findall(r"[\w-]+", str(caught.exception).partition("is none of ")[2])),
                          {each.replace("_", "-") for each in ga._OPTIONS})
+
+    def test_copies_are_the_function(self):
+        f = ga.jit(lambda x: x + 1, device="cpu")
+        self.assertIs(copy.copy(f), f)
+        self.assertIs(copy.deepcopy([f])[0], f)
+        with self.assertRaisesRegex(TypeError, "cannot be pickled"):
+            pickle.dumps(f)
 
     def test_attributes_of_jaxs_arrays(self):
         r = ga.jit(lambda x: x + 1, device="cpu")(np.ones(3, "f"))

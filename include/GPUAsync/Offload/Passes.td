@@ -124,8 +124,9 @@ def GPUAsyncHoistInvariants
     outside is computed in front of the loop, if it reduces or is no larger than
     what it reads: weights that a cell of a recurrent network concatenates in each
     step. Broadcasts, fills and destinations stay, since fusion needs no memory for
-    them. So does what may fail and would not have run, as a division by a number
-    or an element at an index that the loop's rounds alone guard.
+    them. Where the loop may have no rounds, so does what relies on them: sizes
+    that types leave open, slices at offsets that are computed, elements at an
+    index. A division by a number stays in any case.
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect"];

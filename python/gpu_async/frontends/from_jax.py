@@ -112,6 +112,12 @@ class Jit:
                                           % static.name_of(self._function))
         return self._timings[main]
 
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
     def __reduce__(self):
         raise TypeError("a function of gpu_async.jit cannot be pickled: it has compiled code; pickle the function that it was "
                         "made of, and call gpu_async.jit in the other process, which has the disk cache")

@@ -53,7 +53,8 @@ def make(function, name=None):
         raise ValueError("gpu_async.torch_op: %r is no name of an operator; write one as \"mine::layer\"" % (name,))
     # PyTorch would put it in the place of the one that is there, for all who call that.
     space, _, own = name.partition("::")
-    if hasattr(getattr(torch.ops, space), own):
+    # A space has attributes of its own beside its operators.
+    if type(getattr(getattr(torch.ops, space), own, None)).__name__ == "OpOverloadPacket":
         raise ValueError("gpu_async.torch_op: there is an operator %r already, which stays until the process ends; give another name"
                          % (name,))
     schema = "(%s) -> %s" % (
