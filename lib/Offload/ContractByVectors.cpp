@@ -312,7 +312,7 @@ static void turn(OpBuilder &b, Location loc, MutableArrayRef<Value> square) {
     }
 }
 
-/// Of `count` steps, which are a multiple of the lanes, all columns.
+/// Packs all columns of `count` steps, which are a multiple of the lanes.
 void VectorWriter::packSquares(Value from, Value count, Value column) {
   Type element = product.getElementType(product.columns);
   auto type = VectorType::get({lanes}, element);
@@ -335,7 +335,7 @@ void VectorWriter::packSquares(Value from, Value count, Value column) {
   });
 }
 
-/// Of these, `left` columns; behind the last one are zeros.
+/// Packs `left` columns one by one; behind the last one are zeros.
 void VectorWriter::packByElement(Value from, Value count, Value column,
                                  Value left) {
   Type element = getPackedType();

@@ -680,9 +680,9 @@ SmallVector<Value> offload::cloneBody(OpBuilder &builder, linalg::LinalgOp op,
   return results;
 }
 
-/// Of which dimension on the op's operand goes through memory by the op's loops
-/// from `first` on, one element after the other: the rank if by none of them,
-/// nothing if otherwise.
+/// The dimension from which on the operand goes through memory by the op's
+/// loops from `first` on, one element after the other: the rank if by none of
+/// them, nothing if otherwise.
 static std::optional<unsigned> findDense(linalg::LinalgOp op,
                                          OpOperand &operand, unsigned first) {
   AffineMap map = op.getMatchingIndexingMap(&operand);

@@ -137,7 +137,7 @@ std::optional<int64_t> Invariants::countRead(Value value) {
   return count;
 }
 
-/// What is not larger than that of which it is computed costs no more to read,
+/// An op that is not larger than what it is computed of costs no more to read,
 /// and reductions are work.
 bool Invariants::isWorthwhile(linalg::LinalgOp op) {
   if (isa<linalg::FillOp>(op) || op->getNumResults() == 0)
@@ -184,7 +184,7 @@ void Invariants::hoist() {
     for (OpResult result : op->getResults())
       result.replaceAllUsesWith(hoist(result));
   }
-  // What only these used.
+  // The ops that only these used.
   for (Operation *op : llvm::reverse(all))
     if (isOpTriviallyDead(op))
       op->erase();

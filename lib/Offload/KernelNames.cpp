@@ -48,7 +48,7 @@ private:
 };
 } // namespace
 
-/// Of a scalar op, without what is about types, signs and NaN: "max" of
+/// The word of a scalar op, without types, signs and NaN: "max" of
 /// arith.maximumf and arith.maxsi.
 static StringRef findArithmetic(StringRef name) {
   return llvm::StringSwitch<StringRef>(name)
@@ -122,7 +122,7 @@ void NameWords::addOfBody(linalg::LinalgOp op) {
   });
 }
 
-/// Of an op that only asserts or stores, which has no output, all loops.
+/// The map of the first output; all loops where an op has none.
 static AffineMap findOutputMap(linalg::LinalgOp op) {
   return op.getNumDpsInits()
              ? op.getMatchingIndexingMap(op.getDpsInitOperand(0))
@@ -184,7 +184,7 @@ std::string NameWords::join() {
   return text;
 }
 
-/// Of how many rounds of its loops an op is, as far as that is known.
+/// How many rounds the loops of an op have, as far as that is known.
 static double countRounds(linalg::LinalgOp op) {
   double rounds = 1;
   for (int64_t size : op.getStaticLoopRanges())

@@ -20,7 +20,7 @@ namespace mlir::gpuasync::offload {
 /// them ("D": of a size that is not known).
 std::string nameKernel(ArrayRef<linalg::LinalgOp> ops);
 
-/// Of the loop that becomes a kernel: the name that it has been given.
+/// The name that has been given to the loop that becomes a kernel.
 void setKernelName(Operation *loop, StringRef name);
 /// Empty: none.
 StringRef getKernelName(Operation *loop);

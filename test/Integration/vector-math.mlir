@@ -24,7 +24,7 @@
 // AVX512-DAG: call <16 x float> @_ZGVeN16v_logf(
 // AVX512-DAG: call <8 x double> @_ZGVeN8v_log(
 // EMIT-NOT: _ZGV{{.*}}_tanhf
-// Where there is fma, exponentials in single precision are arithmetic.
+// Exponentials in single precision are arithmetic where there is fma.
 // AVX2-NOT: _ZGV{{.*}}expf
 // AVX512-NOT: _ZGV{{.*}}expf
 // NONE-NOT: _ZGV

@@ -21,7 +21,7 @@ func.func @few(%x: tensor<8x100xf32>, %w: tensor<100x250xf32>, %y: tensor<8x250x
 }
 
 // -----
-// Of more rows each is used again.
+// With more rows each column is used again.
 // CHECK-LABEL: func.func @more(
 // CHECK: %[[PACKED:.*]] = memref.alloca() {{.*}} : memref<100x{{[0-9]+}}xf32>
 // CHECK: vector.store %{{.*}}, %[[PACKED]]

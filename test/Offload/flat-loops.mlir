@@ -15,7 +15,7 @@ func.func @all(%x: tensor<30x10xf32>, %y: tensor<30x10xf32>) -> tensor<30x10xf32
 }
 
 // -----
-// Of three loops two, where an operand has no dimension for the first; and a number.
+// Two of three loops, where an operand has no dimension for the first; and a number.
 #all = affine_map<(i, j, k) -> (i, j, k)>
 #plane = affine_map<(i, j, k) -> (j, k)>
 #line = affine_map<(i, j, k) -> (i)>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What is the same in each round of a loop is computed in front of it.
+// Loop invariants are computed in front of the loop.
 // RUN: gpu-opt %s -split-input-file -pass-pipeline="builtin.module(func.func(gpu-async-hoist-invariants))" | FileCheck %s
 
 #id = affine_map<(i, j) -> (i, j)>
@@ -30,7 +30,7 @@ func.func @nested(%a: tensor<8x8xf32>, %x: tensor<8x8xf32>, %n: index) -> tensor
 }
 
 // -----
-// Of a while loop, in both of its regions; a reduction with what it begins with.
+// A while loop has two regions; a reduction moves with what it begins with.
 #id = affine_map<(i, j) -> (i, j)>
 #first = affine_map<(i, j) -> (i)>
 // CHECK-LABEL: func.func @turns
