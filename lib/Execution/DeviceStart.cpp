@@ -141,8 +141,8 @@ Error DeviceStart::error() {
   os << "\nthe devices are:";
   for (const Device &device : devices) {
     os << "\n  ";
-    // Which libraries were tried stands above, if that is the reason, and is
-    // long.
+    // The libraries that were tried stand above, if they are the reason, and
+    // make a long text.
     if (device.why.empty())
       printDevice(os, device);
     else if (message.find(device.why) != std::string::npos)

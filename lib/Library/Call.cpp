@@ -131,7 +131,7 @@ gpuasync_status *Call::runOn(void *stream, const gpuasync_value *arguments,
     else if (status.ok())
       status = std::move(ended);
   }
-  // What has been enqueued writes the results, which only the cpu device lets
+  // Enqueued work writes the results, which only the cpu device lets
   // us allocate. Where nobody can say when that is done they stay; a number
   // that is no stream has been given nothing.
   if (!status.ok() && !allocated.empty()) {
@@ -149,7 +149,7 @@ gpuasync_status *Call::runAndWait(const gpuasync_value *arguments,
   if (executable.keepsArrays)
     return runOnQueue(arguments, argumentCount, results, resultCount,
                       /*waits=*/true);
-  // What run refuses at once needs no stream.
+  // A call that run refuses at once needs no stream.
   if (!executable.takesStream || resultCount != function.results.size() ||
       (resultCount && !results))
     return finish(gpuasync::Status(
@@ -161,7 +161,7 @@ gpuasync_status *Call::runAndWait(const gpuasync_value *arguments,
   SmallVector<gpuasync_value, 2> made(results, results + resultCount);
   gpuasync::Status status(run(gpuasync_context_stream_native(stream), arguments,
                               argumentCount, made.data(), resultCount));
-  // What has been enqueued uses the arguments, after an error too. After a
+  // Enqueued work uses the arguments, after an error too. After a
   // timeout it is abandoned with the stream.
   gpuasync::Status awaited(gpuasync_context_stream_synchronize(stream));
   gpuasync_context_stream_destroy(stream);
@@ -190,10 +190,8 @@ gpuasync_status *gpuasync_callable_enqueue(const gpuasync_callable *callable,
   if (!callable)
     return fail(GPUASYNC_INVALID_ARGUMENT, "the callable is null");
   Call call(*callable->executable, *callable->callable);
-  return callable->executable->keepsArrays
-             ? call.runOnQueue(arguments, argumentCount, results, resultCount,
-                               /*waits=*/false)
-             : call.runAndWait(arguments, argumentCount, results, resultCount);
+  return call.runInOrder(arguments, argumentCount, results, resultCount,
+                         /*waits=*/false);
 }
 
 gpuasync_status *
@@ -205,10 +203,8 @@ gpuasync_callable_call_donating(const gpuasync_callable *callable,
     return fail(GPUASYNC_INVALID_ARGUMENT, "the callable is null");
   Call call(*callable->executable, *callable->callable);
   call.donate(arguments);
-  return callable->executable->keepsArrays
-             ? call.runOnQueue(arguments, argumentCount, results, resultCount,
-                               waits != 0)
-             : call.runAndWait(arguments, argumentCount, results, resultCount);
+  return call.runInOrder(arguments, argumentCount, results, resultCount,
+                         waits != 0);
 }
 
 gpuasync_status *gpuasync_callable_call_on(const gpuasync_callable *callable,

@@ -53,23 +53,33 @@ public:
   gpuasync_status *run(void *stream, const gpuasync_value *arguments,
                        size_t argumentCount, gpuasync_value *results,
                        size_t resultCount);
-  /// The same, ordered into the caller's stream.
+  /// Runs, ordered into the caller's stream.
   gpuasync_status *runOn(void *stream, const gpuasync_value *arguments,
                          size_t argumentCount, gpuasync_value *results,
                          size_t resultCount);
-  /// The same, and waits.
+  /// Runs and waits; of executables that keep arrays on the device, in that
+  /// device's own order.
   gpuasync_status *runAndWait(const gpuasync_value *arguments,
                               size_t argumentCount, gpuasync_value *results,
                               size_t resultCount);
-  /// The same in the device's own order, of executables that keep arrays there:
+  /// Runs in the device's own order, of executables that keep arrays there:
   /// host arrays are uploaded, and results stay. With `waits` the work is done
   /// when it returns.
   gpuasync_status *runOnQueue(const gpuasync_value *arguments,
                               size_t argumentCount, gpuasync_value *results,
                               size_t resultCount, bool waits);
+  /// runOnQueue where arrays stay on the device, else runAndWait.
+  gpuasync_status *runInOrder(const gpuasync_value *arguments,
+                              size_t argumentCount, gpuasync_value *results,
+                              size_t resultCount, bool waits) {
+    return executable.keepsArrays
+               ? runOnQueue(arguments, argumentCount, results, resultCount,
+                            waits)
+               : runAndWait(arguments, argumentCount, results, resultCount);
+  }
 
 private:
-  /// Of a call that is over.
+  /// Ends the call: its results are the caller's, or none are left.
   gpuasync_status *finish(gpuasync::Status status) {
     if (status.ok())
       allocated.clear(); // the caller's
@@ -136,7 +146,7 @@ private:
   bool isTaken(size_t result) const {
     return result < taken.size() && taken[result];
   }
-  /// Where a result is on the device.
+  /// The place of a result on the device.
   void *getPlaceOf(size_t result,
                    llvm::ArrayRef<gpuasync_value> results) const {
     return results[result].data ? results[result].data : kept[result];

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the functions of the library have behind their handles.
+// The objects behind the handles of the library's functions.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_LIB_LIBRARY_EXECUTABLE_H

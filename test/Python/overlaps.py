@@ -40,7 +40,7 @@ func.func @both(%a: tensor<?xf32>, %b: tensor<?xf32>) -> (tensor<?xf32>, tensor<
   %t = arith.mulf %b, %b : tensor<?xf32>
   return %s, %t : tensor<?xf32>, tensor<?xf32>
 }
-// Of %x all is doubled. Then %from, a part of it, is copied to %to.
+// All of %x is doubled. Then %from, a part of it, is copied to %to.
 func.func @after(%x: memref<?xf32>, %inner: memref<?xf32>, %from: memref<?xf32>, %to: memref<?xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -670,7 +670,7 @@ TEST_P(Memory, RegistrationsThatOverlap_B06_M08) {
       add(parts[largestFirst ? i : 3 - i]);
     frame.launch(stream, Gate, 1, 1, GateParams{gate});
     frame.launch(stream, Store, count / 32, 32, StoreParams{host.data(), 7});
-    // Of two registrations, or three, the nearest one is too short.
+    // The nearest of two registrations, or three, is too short.
     for (uint32_t from : {0u, 33u, 60u})
       frame.copy(stream, x + from, host.data() + from, 4 * (count - from));
     frame.copy(stream, out.data(), x, bytes);

@@ -637,7 +637,7 @@ TEST_F(CpuDriver, TimingsOfThreadsOnOneStream) {
   expectOwnTime(others);
 }
 
-// The same as threads happen to meet, which ThreadSanitizer looks at.
+// Threads meet as it happens here, which ThreadSanitizer looks at.
 TEST_F(CpuDriver, ManyTimingsOfThreadsOnOneStream) {
   gpuasync::DriverContext &driver = *context.get()->driver;
   CallersStream callers(driver);

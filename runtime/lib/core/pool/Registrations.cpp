@@ -236,8 +236,8 @@ bool Registrations::cover(const void *first, const Extent &extent,
   std::lock_guard<std::mutex> lock(mutex);
   bool isCovered = false;
   visitAround(address, [&](uintptr_t base, const Range &range) {
-    // What nobody counts on the driver still takes for registered, but it may
-    // have been given back, and other memory lie there now.
+    // Memory that nobody counts on the driver still takes for registered. It
+    // may have been given back, and other memory lie there now.
     isCovered = range.count && extent.isWithin(address - base, range.reach);
     partly = !isCovered;
     return isCovered;

@@ -64,7 +64,7 @@ public:
   }
 
 private:
-  /// What a frame has counted, of one size. That of an open frame is undone if
+  /// The count of one frame, of one size. That of an open frame is undone if
   /// the frame fails.
   struct Part {
     Frame *frame = nullptr; ///< null: frames that were left

@@ -161,7 +161,7 @@ uint64_t Scheduler::liveStreams() {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Of an operation that the thread is about to enqueue; null: of none.
+/// The timing of the operation that the thread enqueues next; null: none.
 struct PendingTiming {
   const Stream *stream;
   DeviceTiming *timing;
