@@ -14,7 +14,7 @@ endfunction()
 read_part(ops ops)
 file(WRITE Dialect.md "${ops}")
 
-set(passes "# Passes of gpu-async\n\nThe pipeline and its order are in docs/Passes.md; here is each pass, folder by folder.\n")
+set(passes "# Passes of gpu-async\n\nThe pipeline and its order are in docs/reference/Passes.md; here is each pass, folder by folder.\n")
 foreach(folder Upstream Offload Conversion Transforms Kernels)
   read_part(text ${folder})
   string(APPEND passes "\n## include/GPUAsync/${folder}\n\n${text}")

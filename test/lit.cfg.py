@@ -42,7 +42,7 @@ schedule = os.environ.get("GPU_ASYNC_CPU_SCHEDULE") or "adversarial:" + seed
 for name in list(config.environment):
     if name.startswith(("GPU_ASYNC_", "GPUASYNC_")) or name in ("CUDA_HOME", "CUDA_ROOT", "CUDA_PATH"):
         del config.environment[name]
-# The cpu device runs under an adversarial schedule: docs/Testing.md.
+# The cpu device runs under an adversarial schedule: docs/reference/Testing.md.
 config.environment["GPU_ASYNC_CPU_SCHEDULE"] = schedule
 config.environment["GPU_ASYNC_TEST_SEED"] = seed
 lit_config.note("GPU_ASYNC_TEST_SEED=%s GPU_ASYNC_CPU_SCHEDULE=%s" % (seed, schedule))

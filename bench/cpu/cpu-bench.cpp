@@ -94,7 +94,7 @@ double difference(const float *got, const std::vector<float> &want,
   return worst;
 }
 
-/// A memref as docs/ABI.md passes it.
+/// A memref as docs/reference/ABI.md passes it.
 template <typename T, int Rank>
 struct Memref {
   Memref(T *data, std::initializer_list<int64_t> shape)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// y = a * x + y on arrays that lie on the device, for main.c. docs/AheadOfTime.md
+// y = a * x + y on arrays that lie on the device, for main.c. docs/how-to/AheadOfTime.md
 // compiles it with --place=off --stream=caller.
 
 #element = affine_map<(i) -> (i)>

@@ -6,7 +6,7 @@
 |* A program that has a driver context and a stream of its own already: the   *|
 |* compiled function runs in that context, between what else the program puts *|
 |* on that stream, and nobody waits before the end. Without CUDA it shows the *|
-|* same on the cpu device. docs/AheadOfTime.md has the commands.              *|
+|* same on the cpu device. docs/how-to/AheadOfTime.md has the commands.       *|
 |*                                                                            *|
 \*===----------------------------------------------------------------------===*/
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A layer of a network, relu(x * w + b), for any number of rows. docs/AheadOfTime.md
+// A layer of a network, relu(x * w + b), for any number of rows. docs/how-to/AheadOfTime.md
 // compiles it ahead of time for main.c, and as a program of its own.
 
 func.func @layer(%x: tensor<?x4xf32>, %w: tensor<4x3xf32>, %b: tensor<3xf32>) -> tensor<?x3xf32> {

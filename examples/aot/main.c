@@ -2,7 +2,7 @@
 |*                                                                            *|
 |* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
 |*                                                                            *|
-|* docs/AheadOfTime.md has the commands.                                      *|
+|* docs/how-to/AheadOfTime.md has the commands.                               *|
 |*                                                                            *|
 \*===----------------------------------------------------------------------===*/
 

@@ -143,7 +143,7 @@ int main(int argc, char **argv) {
   Value result = Reader(b, loc, *body, argv[1]).readAll();
   func::ReturnOp::create(b, loc, result);
 
-  // To functions that call the runtime: docs/ABI.md.
+  // To functions that call the runtime: docs/reference/ABI.md.
   PassManager passes(&context);
   mlir::gpuasync::GPUAsyncPipelineOptions options;
   options.targets.push_back("cpu");

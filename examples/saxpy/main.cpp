@@ -2,7 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// docs/gpu-runner.md has the commands, docs/ABI.md the calling conventions.
+// docs/reference/gpu-runner.md has the commands, docs/reference/ABI.md the
+// calling conventions.
 //===----------------------------------------------------------------------===//
 
 #include "gpuasync/Status.h"

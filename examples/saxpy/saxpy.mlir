@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // y = a * x + y on arrays of the host, without a token: gpu-async finds the order.
-// docs/gpu-runner.md compiles it ahead of time for main.cpp.
+// docs/reference/gpu-runner.md compiles it ahead of time for main.cpp.
 
 func.func @saxpy(%a: f32, %x: memref<?xf32>, %y: memref<?xf32>) {
   %c0 = arith.constant 0 : index

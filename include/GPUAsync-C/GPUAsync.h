@@ -3,7 +3,7 @@
 |* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
 |*                                                                            *|
 |* libgpuasync.so: MLIR in, functions to call out. No header of MLIR's is     *|
-|* needed, and no library of LLVM's. docs/Library.md is the guide.            *|
+|* needed, and no library of LLVM's. docs/reference/Library.md is the guide.  *|
 |*                                                                            *|
 \*===----------------------------------------------------------------------===*/
 
@@ -220,8 +220,8 @@ gpuasync_callable_result(const gpuasync_callable *callable, size_t index,
                          gpuasync_parameter *out) GPUASYNC_NOEXCEPT;
 
 /** What the function does on which stream, and what waits for what, as a
- *  picture (docs/Schedules.md). `format` is "text", "dot" for graphviz, or
- *  "svg", a document. `*out` is UTF-8 and the caller's: free(); null after an
+ *  picture (docs/how-to/Schedules.md). `format` is "text", "dot" for graphviz,
+ * or "svg", a document. `*out` is UTF-8 and the caller's: free(); null after an
  *  error. GPUASYNC_UNSUPPORTED: the program was given in LLVM dialect, which
  *  says nothing of streams. */
 GPUASYNC_API gpuasync_status *
@@ -262,10 +262,10 @@ gpuasync_callable_call(const gpuasync_callable *callable,
  * with stream=caller (else GPUASYNC_UNSUPPORTED): the function's work starts
  * after what `stream` has been given so far, and what it is given afterwards
  * starts after that work. Returns without waiting for either as far as the
- * function lets it (docs/Passes.md, gpu-async-take-stream); numbers that it
- * returns are there, arrays once the stream has come that far, as are errors of
- * the device. Until then arguments and results must stay as they are, and no
- * argument may be freed but in the stream's order. `stream` is what
+ * function lets it (docs/reference/Passes.md, gpu-async-take-stream); numbers
+ * that it returns are there, arrays once the stream has come that far, as are
+ * errors of the device. Until then arguments and results must stay as they are,
+ * and no argument may be freed but in the stream's order. `stream` is what
  *  gpuasync_context_stream_native gives, a CUstream or hipStream_t of the
  *  executable's device; null is the device's default stream. */
 GPUASYNC_API gpuasync_status *
@@ -280,7 +280,7 @@ GPUASYNC_API int32_t gpuasync_executable_keeps_arrays(
     const gpuasync_executable *executable) GPUASYNC_NOEXCEPT;
 /** Calls a function of an executable whose results stay on the device, and
  *  returns once its work is enqueued, as far as the function lets it
- *  (docs/Passes.md, gpu-async-take-stream); others are called as by
+ *  (docs/reference/Passes.md, gpu-async-take-stream); others are called as by
  *  gpuasync_callable_call. All such calls of a device, from any thread and of
  *  any executable, are in one order.
  *

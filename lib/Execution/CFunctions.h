@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Programs compiled ahead of time: their header, and in LLVM IR their functions
-// over gpuasync_c_call. docs/AheadOfTime.md says what a function looks like.
+// over gpuasync_c_call. docs/how-to/AheadOfTime.md says what a function looks
+// like.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_LIB_EXECUTION_CFUNCTIONS_H

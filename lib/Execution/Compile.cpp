@@ -151,7 +151,7 @@ void Program::explainDialect() {
   if (!how.empty())
     mlir::emitError(
         mlir::FileLineColLoc::get(mlirContext.get(), fileName, 1, 1))
-        << "the program is in " << how << " (docs/FrontEnds.md)";
+        << "the program is in " << how << " (docs/reference/FrontEnds.md)";
 }
 
 /// Names that end at a null byte wherever they are looked up.

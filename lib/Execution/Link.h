@@ -28,7 +28,7 @@ class LLJIT;
 
 namespace gpuexec {
 
-/// void (void **args), the packed calling convention of docs/ABI.md.
+/// void (void **args), the packed calling convention of docs/reference/ABI.md.
 using PackedFunction = void (*)(void **);
 
 /// Where a program's undefined names are found, in this order: the runtime's

@@ -75,7 +75,7 @@ unsigned bytesOf(const ElementType &element,
 /// The strides of an array without gaps.
 llvm::SmallVector<int64_t> rowMajorStrides(llvm::ArrayRef<int64_t> shape);
 
-/// Where the packed list of a call has what (docs/ABI.md).
+/// Where the packed list of a call has what (docs/reference/ABI.md).
 struct CallLayout {
   /// For each argument of the source its place in the list; the memory of a
   /// result lies at the place that its destination says.

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Which linalg ops are what a function of libgpuasync_blas.so does, and what is
-// asked of it (docs/Blas.md).
+// asked of it (docs/reference/Blas.md).
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_LIB_OFFLOAD_PRODUCT_H

@@ -176,8 +176,8 @@ struct Fault {
 };
 } // namespace
 
-/// docs/Upstream.md tells of each, test/Upstream/upstream-faults.mlir whether
-/// it is still there.
+/// docs/reference/Upstream.md tells of each, test/Upstream/upstream-faults.mlir
+/// whether it is still there.
 static constexpr Fault faults[] = {
     {"LoadOfToBuffer", isOfValue},
     // The pattern of cf.br is a function and has no name.

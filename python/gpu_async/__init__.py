@@ -16,7 +16,7 @@ gpu_async.Array([2., 4., 6., 8.], dtype=float32)
 >>> memoryview(y).tolist()
 [2.0, 4.0, 6.0, 8.0]
 
-docs/Python.md is the guide.
+docs/reference/Python.md is the guide.
 """
 
 import atexit
@@ -84,7 +84,7 @@ def compile(program, device="auto", *, name=None, **options):
     `program` is text, bytecode as bytes, or the path of a file: an os.PathLike,
     or a str of one line that ends in .mlir or .mlirbc (a FileNotFoundError if there
     is none). `name` is what messages
-    call it. Options are those of gpuasync_compile (docs/Library.md), with _ for -:
+    call it. Options are those of gpuasync_compile (docs/reference/Library.md), with _ for -:
 
     >>> compile("func.func @f() { return }", device="cpu", opt_level=0).functions
     ('f',)

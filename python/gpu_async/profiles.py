@@ -78,7 +78,7 @@ def _traced(file, end):
 
 @contextlib.contextmanager
 def trace(file):
-    """Writes a trace of what runs meanwhile to `file` (docs/Traces.md)."""
+    """Writes a trace of what runs meanwhile to `file` (docs/how-to/Traces.md)."""
     with _traced(os.fsencode(file), _binding.trace_stop):
         yield
 

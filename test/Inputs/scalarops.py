@@ -253,7 +253,7 @@ def fromInteger(type):
 
 
 # Most units in the last place that a function may be off, per target: libm's and libmvec's promise, and
-# what docs/Kernels.md states; those of 16 bits are rounded once more from single precision.
+# what docs/reference/Kernels.md states; those of 16 bits are rounded once more from single precision.
 def transcendental(name, bounds):
     """Functions that are rounded somehow. `bounds` maps a name to the most units, or to a pair of these
     and the largest argument that they hold for."""

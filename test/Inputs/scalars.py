@@ -34,7 +34,7 @@ from formats import FORMATS
 LANES = 4
 PER_KERNEL = 12
 PER_PROGRAM = 16  # chains
-# Most units in the last place, by the kind of target: those of docs/Kernels.md.
+# Most units in the last place, by the kind of target: those of docs/reference/Kernels.md.
 BOUNDS = {
     "cpu": {"default": 4, "rsqrt": 2},
     "host": {"default": 4, "rsqrt": 2},

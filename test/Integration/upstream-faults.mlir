@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Programs of which MLIR makes wrong code: docs/Upstream.md.
+// Programs of which MLIR makes wrong code: docs/reference/Upstream.md.
 // RUN: gpu-runner %s -e switch --input=4294967296 --input=0 | FileCheck %s --check-prefix=SWITCH
 // RUN: gpu-runner %s -e transfers --input=4xf32=1,2,3,4 --input=4xi1=1,0,1,0 | FileCheck %s --check-prefix=TRANSFERS
 

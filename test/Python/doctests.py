@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The examples of docstrings and of docs/Python.md say what happens.
+# The examples of docstrings and of docs/reference/Python.md say what happens.
 # The examples use NumPy.
 # REQUIRES: numpy
-# RUN: %python %s %S/../../docs/Python.md | FileCheck %s
+# RUN: %python %s %S/../../docs/reference/Python.md | FileCheck %s
 # CHECK: gpu_async: {{[1-9][0-9]*}} examples, 0 failed
 # CHECK: Python.md: {{[1-9][0-9]*}} examples, 0 failed
 import doctest

@@ -697,7 +697,7 @@ assert jnp.sum(jnp.array(r)) == 2 and ga.Array not in jax._src.core.pytype_aval_
         self.assertEqual(ga.jit(lambda p, x: p.n * x, device="cpu", static_argnums=0)(frozen(2), 3.0).item(), 6)
 
     def test_the_page(self):
-        page = (pathlib.Path(__file__).resolve().parents[2] / "docs/Python.md").read_text()
+        page = (pathlib.Path(__file__).resolve().parents[2] / "docs/reference/Python.md").read_text()
         code, more = re.findall(r"test/Python/jit.py runs it -->\n```python\n(.*?)```", page, re.S)
         names = {}
         exec(code, names)

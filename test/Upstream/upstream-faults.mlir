@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What MLIR 22.1 makes wrong code of, by its own passes: docs/Upstream.md. A line
+// What MLIR 22.1 makes wrong code of, by its own passes: docs/reference/Upstream.md. A line
 // that fails here says that MLIR is mended: the guard in lib/Upstream, or the
 // expansion that is named, can go.
 // REQUIRES: mlir-opt

@@ -43,7 +43,7 @@ static const Expectation table[] = {
     {"!*-on-mock", "Traces.WhatIsAskedForIsNotCounted", Expected::Unsupported,
      "nobody counts a real driver's calls"},
     {"!cpu", "Order.UploadOf*Download*", Expected::Unsupported,
-     "such an upload waits for the download (docs/Runtime.md)"},
+     "such an upload waits for the download (docs/reference/Runtime.md)"},
     {"!cpu", "Library.ErrorsOfItsWork*", Expected::Unsupported,
      "a trap loses the device"},
     {"!cpu", "Library.HostLibrary*", Expected::Unsupported,

@@ -125,7 +125,7 @@ Compile only
 
   --help, --version
 
-The exit code is 0 only if everything worked. docs/gpu-runner.md says more.
+The exit code is 0 only if everything worked. docs/reference/gpu-runner.md says more.
 )";
 
 namespace {

@@ -61,7 +61,7 @@ llvm::Expected<Value> makeArgument(mlir::Type type, llvm::StringRef text,
 /// kind, of any width. It has no descriptor.
 llvm::Expected<Value> makeReference(mlir::Type type, llvm::StringRef text,
                                     llvm::StringRef name);
-/// The numbers of random:SEED; docs/gpu-runner.md defines them.
+/// The numbers of random:SEED; docs/reference/gpu-runner.md defines them.
 void fillRandom(Value &value, uint64_t seed);
 
 /// A number of the value's element type, its real or imaginary part.

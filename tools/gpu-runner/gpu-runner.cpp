@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // gpu-runner FILE: from any form of IR to a call on the CPU device or a GPU.
-// docs/gpu-runner.md describes the options.
+// docs/reference/gpu-runner.md describes the options.
 //===----------------------------------------------------------------------===//
 
 #include "Arguments.h"

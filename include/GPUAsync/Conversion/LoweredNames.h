@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Symbols by which whoever runs a lowered program finds what is in it:
-// docs/ABI.md.
+// docs/reference/ABI.md.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_CONVERSION_LOWEREDNAMES_H

@@ -148,7 +148,7 @@ def ConvertGPUAsyncToRuntime
     then is `*out` written; several results are a struct; without results there
     is no `out`. Functions without device work stay as they are. Tokens at
     function boundaries are event handles: arguments become the frame's at
-    enter, results leave it. docs/ABI.md has a lowered function of each kind.
+    enter, results leave it. docs/reference/ABI.md has a lowered function of each kind.
 
     Limits: loops that are not natural loops get no check on their back edges;
     the address of a function with device work can only be taken where its type

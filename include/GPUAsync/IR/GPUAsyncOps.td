@@ -373,7 +373,7 @@ def GPUAsync_CallOp : GPUAsync_WorkOp<"call", [
   let description = [{
     Calls `callee`, which is declared here and in a library is
     `int32_t callee(const gpuasync_call *, ...)` with the operands of the op
-    (docs/ABI.md): when the op is enqueued, on the thread of the host. What the
+    (docs/reference/ABI.md): when the op is enqueued, on the thread of the host. What the
     function enqueues on the stream that it is given is the op's work. A result
     other than 0 is an error.
 

@@ -26,7 +26,7 @@ def GPUAsyncLowerKernels
       when ptxas is found. A chip that LLVM does not know is an error; LLVM picks
       the lowest PTX version for the chip. No CUDA toolkit is needed: without
       libdevice, math ops become MLIR's expansions for f32 and are an error at
-      the op for f64 (docs/Kernels.md has the accuracy).
+      the op for f64 (docs/reference/Kernels.md has the accuracy).
     - `amdgcn:<chip>` (`#rocdl.target<chip = "gfx90a">`), also with features
       (`amdgcn:gfx90a:sramecc+:xnack-`): a code object. Links with `ld.lld`; no
       ROCm is needed: without its device libraries math ops are expanded as for

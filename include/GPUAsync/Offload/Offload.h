@@ -26,8 +26,8 @@ struct OffloadOptions {
   VectorRegisters registers;
 };
 
-/// Adds `gpu-async-offload`, for a builtin.module. docs/Offload.md describes
-/// what becomes of functions and their types.
+/// Adds `gpu-async-offload`, for a builtin.module. docs/explanation/Offload.md
+/// describes what becomes of functions and their types.
 void buildGPUAsyncOffloadPipeline(OpPassManager &pm,
                                   const OffloadOptions &options);
 

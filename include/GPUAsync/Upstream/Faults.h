@@ -19,7 +19,7 @@ LogicalResult avoidFaults(Operation *root);
 /// Puts a guard on each pattern of MLIR's in `patterns` that is wrong for some
 /// ops, so that it is applied to others only. To be called on each set that
 /// holds canonicalisation patterns of MLIR's ops, before it is frozen.
-/// docs/Upstream.md says what is wrong with each.
+/// docs/reference/Upstream.md says what is wrong with each.
 void guardFaultyPatterns(RewritePatternSet &patterns);
 
 } // namespace mlir::gpuasync

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Guards against wrong code that MLIR 22.1 makes: docs/Upstream.md lists it.
+// Guards against wrong code that MLIR 22.1 makes: docs/reference/Upstream.md lists it.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_UPSTREAM_PASSES
@@ -51,7 +51,7 @@ def GPUAsyncCanonicalize : Pass<"gpu-async-canonicalize"> {
   let summary = "Canonicalise, but do not make wrong code";
   let description = [{
     MLIR's `canonicalize`, with guards on the patterns of MLIR 22.1 that change
-    what some programs compute (`guardFaultyPatterns`; docs/Upstream.md lists
+    what some programs compute (`guardFaultyPatterns`; docs/reference/Upstream.md lists
     them). The pipeline runs this pass wherever it canonicalises.
   }];
 }

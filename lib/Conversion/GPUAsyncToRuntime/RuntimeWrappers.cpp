@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // `void _gpuasync_packed_f(void **args)` for each public function f, as
-// docs/ABI.md describes it.
+// docs/reference/ABI.md describes it.
 //===----------------------------------------------------------------------===//
 
 #include "RuntimeLowering.h"

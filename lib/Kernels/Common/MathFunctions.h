@@ -17,7 +17,8 @@ namespace mlir::gpuasync {
 /// arithmetic on f32 and integers: additions, products, fma, divisions, square
 /// roots, comparisons and selects, each rounded to the nearest. Special
 /// arguments have the results of C's Annex F, and numbers below the smallest
-/// normal one are as good as others. docs/Kernels.md states the accuracy.
+/// normal one are as good as others. docs/reference/Kernels.md states the
+/// accuracy.
 void expandMathFunctions(Operation *root);
 
 } // namespace mlir::gpuasync

@@ -4,8 +4,8 @@
 //
 // The last block that has done its work writes to memory of the host, which
 // sees that sooner than what a stream or the driver writes behind the kernel
-// (docs/ABI.md). Where the launch asks for no signal, a kernel compares one
-// parameter with zero before it ends.
+// (docs/reference/ABI.md). Where the launch asks for no signal, a kernel
+// compares one parameter with zero before it ends.
 //===----------------------------------------------------------------------===//
 
 #include "NVPTXLowering.h"

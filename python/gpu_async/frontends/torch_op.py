@@ -41,7 +41,7 @@ def make(function, name=None):
     if device != "cpu":
         raise gpu_async.ArgumentError(
             "gpu_async.torch_op: the function is compiled for %s, and operators are there for the cpu device; call the function "
-            "with `out` and stream=torch.cuda.current_stream() (docs/Python.md)" % device)
+            "with `out` and stream=torch.cuda.current_stream() (docs/reference/Python.md)" % device)
     unsigned = getattr(function, "_types", [None] * len(results))
     takes = [_argument(number, each) for number, each in enumerate(arguments)]
     gives = [_result(number, each, sign) for number, (each, sign) in enumerate(zip(results, unsigned))]

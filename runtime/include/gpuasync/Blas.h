@@ -4,7 +4,7 @@
 //
 // What libgpuasync_blas.so has: functions that gpu_async.call names, over
 // cuBLASLt, hipBLASLt, and on the cpu device a CBLAS, opened when they are
-// first called. docs/Blas.md shows a program.
+// first called. docs/reference/Blas.md shows a program.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_BLAS_H

@@ -4,8 +4,8 @@
 //
 // What `gpu-runner --emit=shared` and `--emit=exe` put into a program for each
 // function that C calls: constant tables, and the call that they are for. It is
-// in libgpuasync_aot.a, which is linked into such files. docs/AheadOfTime.md
-// has the functions themselves.
+// in libgpuasync_aot.a, which is linked into such files.
+// docs/how-to/AheadOfTime.md has the functions themselves.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_CFUNCTION_H
@@ -46,8 +46,8 @@ typedef struct gpuasync_c_value {
   const int64_t *shape;   ///< `rank` sizes
   const int64_t *strides; ///< `rank` of them, in elements; null: row-major
   int64_t offset;         ///< of the memref's type, in elements
-  /// The packed list's place (docs/ABI.md) of an argument, or of a result that
-  /// the caller has the memory for; -1: the function returns it.
+  /// The packed list's place (docs/reference/ABI.md) of an argument, or of a
+  /// result that the caller has the memory for; -1: the function returns it.
   int64_t place;
   uint64_t returned; ///< with place -1 the byte in the storage of the results
 } gpuasync_c_value;
@@ -62,7 +62,7 @@ typedef struct gpuasync_c_rule {
 
 typedef struct gpuasync_c_function {
   const char *name;
-  void (*packed)(void **args); ///< the packed wrapper of docs/ABI.md
+  void (*packed)(void **args); ///< the packed wrapper of docs/reference/ABI.md
   const gpuasync_c_value *arguments, *results;
   const gpuasync_c_rule *rules;
   uint32_t argumentCount, resultCount, ruleCount;

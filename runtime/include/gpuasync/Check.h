@@ -5,7 +5,7 @@
 // What gpu-runner --check is made of: the functions that instrumented programs
 // call, those that stand in for RuntimeABI.h's, and the hooks that the cpu
 // driver calls. libgpuasync_check.so defines all but the hooks' installation.
-// docs/Check.md says what is found and how.
+// docs/reference/Check.md says what is found and how.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_CHECK_H

@@ -4,7 +4,7 @@
 //
 // For whoever runs lowered programs: which device they run on, scopes,
 // streams to hand to them, waiting, shutdown. C first, C++ below.
-// docs/Runtime.md has the rules and environment variables.
+// docs/reference/Runtime.md has the rules and environment variables.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_CONTEXT_H

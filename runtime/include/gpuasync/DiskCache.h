@@ -4,7 +4,8 @@
 //
 // Bytes under 256-bit keys, shared by the processes of one user: objects of
 // gpu-runner and of embedders, machine code that a driver made of PTX. C first,
-// C++ below. docs/Runtime.md has the folder, the rules and the variables.
+// C++ below. docs/reference/Runtime.md has the folder, the rules and the
+// variables.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_DISKCACHE_H

@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Functions of libgpuasync_blas.so that programs call on the host. A LAPACK
-// computes; it is opened at the first call. docs/Lapack.md shows a program.
+// computes; it is opened at the first call. docs/reference/Lapack.md shows a
+// program.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_LAPACK_H

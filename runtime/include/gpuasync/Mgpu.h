@@ -5,7 +5,7 @@
 // libgpuasync_mgpu.so exports the mgpu* symbols of MLIR 22.1's CUDA and ROCm
 // runtime wrappers, over this project's runtime. Their signatures are
 // upstream's; these functions are what upstream has no way to say.
-// docs/Mgpu.md has the rules.
+// docs/how-to/Mgpu.md has the rules.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_MGPU_H

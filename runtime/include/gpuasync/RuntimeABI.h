@@ -4,7 +4,8 @@
 //
 // The one contract between lowered programs and the runtime: constant tables
 // that the compiler emits, and the C functions that lowered code calls.
-// docs/ABI.md explains it and shows one lowered function of each kind.
+// docs/reference/ABI.md explains it and shows one lowered function of each
+// kind.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_RUNTIMEABI_H

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The `main` of --emit=exe: arguments from .npy files and the command line,
-// results to .npy files. docs/AheadOfTime.md describes it.
+// results to .npy files. docs/how-to/AheadOfTime.md describes it.
 //===----------------------------------------------------------------------===//
 
 #include "NewFile.h"

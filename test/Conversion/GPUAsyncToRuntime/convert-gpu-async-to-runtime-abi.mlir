@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The examples of docs/ABI.md.
+// The examples of docs/reference/ABI.md.
 // RUN: gpu-opt %s --convert-gpu-async-to-runtime=on-error=status --canonicalize --cse | FileCheck %s
 
 gpu_async.binary @k kernels [#gpu_async.kernel<"f", params = [8]>] images [#gpu_async.image<ptx, "sm_90" data = "p">]

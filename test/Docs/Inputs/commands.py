@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs the blocks of README.md and docs/*.md as they are written.
+"""Runs the blocks of README.md and docs/ as they are written.
 
 usage: commands.py <source folder> <build folder> <scratch folder> [<page>..]
 
@@ -216,7 +216,7 @@ def run(page):
 
 
 shutil.rmtree(scratches, ignore_errors=True)
-pages = sys.argv[4:] or ["README.md"] + sorted("docs/" + page.name for page in (source / "docs").glob("*.md"))
+pages = sys.argv[4:] or ["README.md"] + sorted(str(page.relative_to(source)) for page in (source / "docs").rglob("*.md"))
 for page in pages:
     run(page)
 print("\n".join(lines))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks docs/Contract.md against the tests, and the tests for gaps without reasons.
+"""Checks docs/reference/Contract.md against the tests, and the tests for gaps without reasons.
 
 usage: contract.py <source folder> [<folder of the docs>]
 """
@@ -42,7 +42,7 @@ for path in sorted((root / "test").rglob("*")):
 
 suites = re.findall(r"^    \"([\w-]+)\": \(", (root / "test/suites.py").read_text(), re.M)
 rows, names = {}, 0
-for line in (docs / "Contract.md").read_text().splitlines():
+for line in (docs / "reference/Contract.md").read_text().splitlines():
     match = re.match(r"\| ([DCSXMELTBG]\d\d) \|[^|]*\| (.*) \|$", line)
     if not match:
         continue
@@ -70,8 +70,8 @@ for line in (docs / "Contract.md").read_text().splitlines():
                 problems.append("%s: there is no test %s" % (number, name))
             named |= any(re.search(r"(?<![A-Za-z0-9])%s(?![0-9])" % number, text) for text in found)
     for page in re.findall(r"(Runtime|Testing)\.md", held):
-        if number not in (docs / (page + ".md")).read_text():
-            problems.append("%s: docs/%s.md does not name it" % (number, page))
+        if number not in (docs / "reference" / (page + ".md")).read_text():
+            problems.append("%s: docs/reference/%s.md does not name it" % (number, page))
         named = True
     if not named:
         problems.append("%s: no file of its tests names it" % number)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The wrong functions of docs/Mistakes.md.
+// The wrong functions of docs/how-to/Mistakes.md.
 module attributes {gpu.container_module} {
 gpu.module @k {
   gpu.func @add(%x: memref<?xf32>, %v: f32) kernel {

@@ -13,7 +13,7 @@ problems = []
 
 
 def page(name):
-    return (docs / name).read_text()
+    return (docs / "reference" / name).read_text()
 
 
 def text(*folders):
@@ -46,7 +46,7 @@ for folder in "runtime/lib", "runtime/include", "lib", "tools", "python/binding"
         name = str(path.relative_to(root))
         if path.suffix in (".cpp", ".h") and name not in places and re.search(asking, path.read_text()):
             problems.append("%s asks the environment itself; Settings.h or Environment.h do it" % name)
-every = set(re.findall(variable, "\n".join(path.read_text() for path in docs.glob("*.md"))))
+every = set(re.findall(variable, "\n".join(path.read_text() for path in docs.rglob("*.md"))))
 # The package for Python has its own, in its page.
 packaged = set(re.findall('"(%s)"' % variable, "\n".join(path.read_text() for path in (root / "python").rglob("*.py"))))
 problems += ["variable %s is not in Python.md" % name for name in sorted(packaged) if name not in page("Python.md")]
@@ -86,7 +86,7 @@ counted.append("%d passes" % len(passes))
 
 # Functions and files of the project that pages name.
 headers = text("runtime/include", "runtime/lib", "include/GPUAsync-C")
-for path in sorted(docs.glob("*.md")) + [root / "README.md"]:
+for path in sorted(docs.rglob("*.md")) + [root / "README.md"]:
     body = path.read_text()
     for name in sorted(set(re.findall(r"\bgpuasync_\w+[a-z]\b(?=[(`])", body))):
         if not re.search(r"\b%s\b" % name, headers) and name != "gpuasync_status":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks that docs/Upstream.md has every option of the upstream passes that it names.
+"""Checks that docs/reference/Upstream.md has every option of the upstream passes that it names.
 
 usage: upstream.py <page> <mlir-opt>
 """

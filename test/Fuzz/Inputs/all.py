@@ -2,7 +2,7 @@
 #
 # Runs every random test with new seeds, in turn, until the time is over: the generators
 # of this folder, and the test programs with other seeds. A failure prints the line that
-# repeats it. See docs/Testing.md.
+# repeats it. See docs/reference/Testing.md.
 #
 #   all.py BUILD_FOLDER --minutes=60 --seed=7
 

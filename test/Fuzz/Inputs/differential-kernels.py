@@ -2,7 +2,7 @@
 #
 # Random kernels (kerneldraw.py), run by gpu-runner and compared, bit for bit, with what
 # Python computes (kerneloracle.py). A kernel that fails is made as small as it gets and
-# kept. See docs/Testing.md.
+# kept. See docs/reference/Testing.md.
 #
 #   differential-kernels.py GPU_RUNNER --seed=7 --kernels=100
 #

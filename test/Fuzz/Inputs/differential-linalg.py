@@ -3,7 +3,7 @@
 # Random programs of linalg (linalgprograms.py), made kernels of by gpu-async-offload
 # for the cpu device, with --check, or with the GPU's schedule, all run on the cpu
 # device and compared with NumPy. A program that fails is made smaller and kept with its
-# inputs. See docs/Testing.md.
+# inputs. See docs/reference/Testing.md.
 #
 #   differential-linalg.py GPU_RUNNER --seed=7 --programs=100
 #

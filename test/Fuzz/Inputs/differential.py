@@ -2,7 +2,7 @@
 #
 # Random programs (programs.py), run by gpu-runner on the adversarial cpu device with
 # different numbers of streams and compared with what Python computes. A program
-# that fails is made as small as it gets and kept. See docs/Testing.md.
+# that fails is made as small as it gets and kept. See docs/reference/Testing.md.
 #
 #   differential.py GPU_RUNNER --seed=7 --programs=100
 #
@@ -26,7 +26,7 @@ MODES = ["tokens", "gpu", "sequential", "sequential-async"]
 PLAYS = ["graph", "streams", "stream", "auto"]
 TOKEN_FORM = ["-gpu-async-structure-control-flow", "-gpu-kernel-outlining", "-convert-gpu-to-gpu-async",
               "-gpu-async-infer-dependencies"]
-# What a mode does not have yet; docs/Limits.md names each.
+# What a mode does not have yet; docs/reference/Limits.md names each.
 NOT_YET = {}
 
 

@@ -2,7 +2,7 @@
 #
 # Random kernels as trees of statements, which print themselves as MLIR and as Python:
 # the body of a kernel is a generator there, of which each thread of a block has one
-# and which yields where the threads meet (kerneloracle.py). See docs/Testing.md.
+# and which yields where the threads meet (kerneloracle.py). See docs/reference/Testing.md.
 
 import itertools
 

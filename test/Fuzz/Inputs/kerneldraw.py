@@ -2,7 +2,7 @@
 #
 # Draws random kernels. What is drawn is right by construction: barriers and shuffles
 # where all threads that are left come, and memory that threads share is between two
-# barriers either everyone's own cell, or read, or for atomics. See docs/Testing.md.
+# barriers either everyone's own cell, or read, or for atomics. See docs/reference/Testing.md.
 
 import itertools
 import random

@@ -2,7 +2,7 @@
 #
 # Rows of a few elements, one for each thread, which it stores and loads by several
 # names: arguments and views of one memory, with strides of all kinds, at places that
-# are constants, that all threads compute or each for itself. See docs/Testing.md.
+# are constants, that all threads compute or each for itself. See docs/reference/Testing.md.
 
 from kernelast import Op, Value
 

@@ -4,7 +4,7 @@
 # f64. Each number has a bound of its error beside it: what rounding to the element
 # type can make of it, as far as it went through the program. What is exact has the
 # bound 0. An op whose result nobody could compare (overflow, a comparison of numbers
-# that may be equal, a bound as large as the numbers) is not taken. See docs/Testing.md.
+# that may be equal, a bound as large as the numbers) is not taken. See docs/reference/Testing.md.
 
 import math
 import random

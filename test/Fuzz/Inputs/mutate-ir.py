@@ -3,7 +3,7 @@
 # Feeds changed IR to gpu-opt: the tests' files with lines and words deleted, doubled,
 # exchanged and replaced. gpu-opt must neither crash nor hang, and must either print
 # a module that verifies (in runtime form without an op of gpu or gpu_async) or say
-# at a place of the file what is wrong. See docs/Testing.md.
+# at a place of the file what is wrong. See docs/reference/Testing.md.
 #
 #   mutate-ir.py GPU_OPT --seed=7 --mutants=1000
 #

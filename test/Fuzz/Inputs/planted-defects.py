@@ -3,7 +3,7 @@
 # Plants one defect in a random correct kernel or program and runs it with gpu-runner
 # --check, which must name it: the right kind of bug, at the lines that are to blame.
 # Which those are the oracle of kernels says (kerneloracle.py, with memory that keeps
-# books), and for programs the order that their tokens make. See docs/Testing.md.
+# books), and for programs the order that their tokens make. See docs/reference/Testing.md.
 #
 #   planted-defects.py GPU_RUNNER --seed=7 --defects=100
 
@@ -23,7 +23,7 @@ import kernelast as A
 import kerneldraw as D
 import kerneloracle as O
 
-# Races of threads are not looked for after an all_reduce that is not uniform (docs/Check.md).
+# Races of threads are not looked for after an all_reduce that is not uniform (docs/reference/Check.md).
 FEATURES = set(D.FEATURES) - {"stray", "reduce", "call"}
 MESSAGES = {
     "threads": "data race between threads of a block", "blocks": "data race between blocks",
@@ -71,7 +71,7 @@ class Books(O.Memory):
 
     def crowded(self, index, block):
         """Whether elements are so narrow that more threads touched 8 bytes between two
-        barriers than the record of these has room for (docs/Check.md)."""
+        barriers than the record of these has room for (docs/reference/Check.md)."""
         each = 8 // self.bytes
         touched = [a for i in range(index - each + 1, index + each) for a in self.seen.get(i, ()) if a[0] == block.number]
         return each > 2 and any(len({a[2] for a in touched if a[1] == epoch}) > 4 for epoch in {a[1] for a in touched})

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # Random programs of device and host work: made (Maker), computed in Python (run)
-# and written as MLIR (Writer), with tokens or without. See docs/Testing.md.
+# and written as MLIR (Writer), with tokens or without. See docs/reference/Testing.md.
 #
 # A program is a tree of statements over buffers of 16 numbers, from which both its
 # result and its text follow, so that any statement can be dropped. The Writer

@@ -2,7 +2,7 @@
 #
 # Random kernel signatures: the table of kernels, what each target's code declares, and
 # what a layout written down here says must be one and the same, and the values that
-# arrive in kernels those that were sent. See docs/Testing.md.
+# arrive in kernels those that were sent. See docs/reference/Testing.md.
 #
 #   signatures.py GPU_RUNNER --seed=7 --signatures=100 [--device=cuda]
 #

@@ -77,7 +77,7 @@
 // RUN: not %{run} -e gaps --input=2x3xf32 2>&1 | FileCheck %s --check-prefix=GAPS
 // GAPS: error: argument 0 of @gaps(memref<?xvector<3xf32>>) has vectors with gaps between them in memory
 
-// The numbers of random: are the same everywhere (docs/gpu-runner.md).
+// The numbers of random: are the same everywhere (docs/reference/gpu-runner.md).
 // RUN: %{run} -e floats --input=random:1:5 --output=- | FileCheck %s --check-prefix=RANDOM
 // RANDOM: arg[0]: 5xf32=0.13312304 0.49156344 0.9420054 -0.11128163 -0.1114707
 // RUN: %{run} -e scalars --input=random:1 --input=random:1 --input=random:2 --input=random:3 --input=random:1 --input=random:1 --input=random:1 --input=random:1 | FileCheck %s --check-prefix=RANDOMS

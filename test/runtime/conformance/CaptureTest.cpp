@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Captures frames into a CUDA graph with the driver's own calls, in all three
-// modes, and runs the graph. docs/Runtime.md has the rules.
+// modes, and runs the graph. docs/reference/Runtime.md has the rules.
 //===----------------------------------------------------------------------===//
 
 #include "Fixture.h"

@@ -837,8 +837,8 @@ TEST_P(Memory, OutOfMemory_M04) {
   frame.dealloc(nullptr, x);
 }
 
-// M06: of a size class at most a quarter is rounding (docs/Runtime.md), of what
-// the driver's pool gives nothing.
+// M06: of a size class at most a quarter is rounding
+// (docs/reference/Runtime.md), of what the driver's pool gives nothing.
 TEST_P(Memory, RoundingIsBounded_M06) {
   std::mt19937 random(5);
   FrameScope frame(*program);

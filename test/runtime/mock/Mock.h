@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What libmock_cuda.so and libmock_hip.so export beside the vendor's names.
-// Tests reach it by dlsym; docs/Testing.md says what the libraries model.
+// Tests reach it by dlsym; docs/reference/Testing.md says what the libraries
+// model.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_TEST_RUNTIME_MOCK_MOCK_H

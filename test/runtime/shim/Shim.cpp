@@ -5,7 +5,7 @@
 // For tests only: forwards the entry points of VendorSymbols.def to the CUDA
 // driver, so that the hip driver runs on a real GPU where there is no AMD one.
 // Code objects are PTX here, but for the runtime's own kernels
-// (docs/Testing.md).
+// (docs/reference/Testing.md).
 //===----------------------------------------------------------------------===//
 
 #include "CudaTable.h"

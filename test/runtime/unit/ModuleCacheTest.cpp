@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The rules of docs/Runtime.md, "Modules", over the cpu device with its loading
-// watched. Names carry the line of docs/Contract.md.
+// The rules of docs/reference/Runtime.md, "Modules", over the cpu device with
+// its loading watched. Names carry the line of docs/reference/Contract.md.
 //===----------------------------------------------------------------------===//
 
 #include "WatchedDriver.h"

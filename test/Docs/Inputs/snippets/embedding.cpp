@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Around the embedding of docs/Runtime.md: a lowered program and its function.
+// Around the embedding of docs/reference/Runtime.md: a lowered program and its
+// function.
 // @INCLUDES@
 #include <stdio.h>
 

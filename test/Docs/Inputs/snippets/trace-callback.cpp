@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Around the callback of docs/Traces.md: a program that has one for a while.
+// Around the callback of docs/how-to/Traces.md: a program that has one for a
+// while.
 // @INCLUDES@
 
 static bool profiled() {

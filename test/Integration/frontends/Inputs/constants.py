@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Writes a program of tensors in which arguments of @main are constants: those
-# that gpu-runner's --input=random:SEED makes (docs/gpu-runner.md).
+# that gpu-runner's --input=random:SEED makes (docs/reference/gpu-runner.md).
 #   constants.py FILE FIRST: argument number i, from FIRST on, has the seed i + 1
 import re
 import struct

@@ -8,7 +8,7 @@
 jax/NAME.mlir is what examples/jax/lower.py makes of examples/jax/programs.py, and
 torch/NAME.mlir what examples/torch/lower.py makes of examples/torch/NAME.mlir;
 both have the inputs and results of jax/NAME.N.npy: result N, computed by JAX on
-the CPU in f64 from argument K = random:K+1 (docs/gpu-runner.md), but TOKENS.
+the CPU in f64 from argument K = random:K+1 (docs/reference/gpu-runner.md), but TOKENS.
 The two packages were 0.10.2 and 20261001.
 """
 
