@@ -74,6 +74,9 @@ public:
   void write();
 
 private:
+  /// The thread's elements of rows and columns.
+  using Elements = std::pair<SmallVector<Value>, SmallVector<Value>>;
+
   void setSide(Side &side, OpOperand *operand, unsigned loop, int64_t size,
                int64_t along);
   bool canCopyAsync(OpOperand *operand);
@@ -90,6 +93,7 @@ private:
   }
   std::pair<Value, Value> getMoved(const Side &side, int64_t i);
   void chooseSharers(int64_t tile);
+  void placeThread();
   /// What leaves a sum as it is: -0 or 0.
   Value makeNeutral(Type type) {
     auto format = dyn_cast<FloatType>(type);
@@ -104,6 +108,7 @@ private:
   void writeTile();
   void writeTileByStages();
   SmallVector<Value> loadOwn(const Side &side, Value stage, Value step);
+  void multiplyStep(const Elements &elements, MutableArrayRef<Value> sums);
   SmallVector<Value> multiply(ValueRange sums, Value stage = {});
   SmallVector<Value> loadSums();
   SmallVector<Value> addUp(ValueRange sums);
@@ -158,7 +163,7 @@ void ThreadWriter::setSide(Side &side, OpOperand *operand, unsigned loop,
 void ThreadWriter::chooseSharers(int64_t tile) {
   Type type = product.getElementType(output);
   sharers = 1;
-  if (!type.isF32() && !type.isInteger(32))
+  if ((!type.isF32() && !type.isInteger(32)) || threads < subgroup)
     return;
   while (tile * sharers < wantedSums * threads &&
          2 * sharers * unrolled <= steps && sharers < 16)
@@ -254,8 +259,8 @@ Value ThreadWriter::clampTo(const Side &side, Value place) {
   return side.isWhole ? wanted : min(wanted, side.last);
 }
 
-/// The place in the tile and the step of an element that the thread moves, so
-/// that threads side by side read what is side by side.
+/// The place in the tile and the step of an element that the thread moves.
+/// Threads side by side read elements that are side by side.
 std::pair<Value, Value> ThreadWriter::getMoved(const Side &side, int64_t i) {
   const int64_t width = side.isAlongReduction ? steps : side.size;
   // Differences of places that are constant stay so in addresses.
@@ -487,26 +492,46 @@ SmallVector<Value> ThreadWriter::loadOwn(const Side &side, Value stage,
   return values;
 }
 
-/// With what is in workgroup memory.
+/// Adds the products of a step to the sums.
+void ThreadWriter::multiplyStep(const Elements &elements,
+                                MutableArrayRef<Value> sums) {
+  for (int64_t i = 0; i < rows.own; ++i)
+    for (int64_t j = 0; j < columns.own; ++j) {
+      Value &sum = sums[i * columns.own + j];
+      sum = product.compute(b, elements.first[i], elements.second[j], sum);
+    }
+}
+
+/// Adds the products of all steps in workgroup memory to the sums.
 SmallVector<Value> ThreadWriter::multiply(ValueRange sums, Value stage) {
-  auto loop = scf::ForOp::create(b, loc, index(0), index(steps / sharers),
-                                 index(unrolled), sums);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  SmallVector<Value> now(loop.getRegionIterArgs());
-  for (int64_t further = 0; further < unrolled; ++further) {
-    Value step = add(loop.getInductionVar(), index(further));
+  auto load = [&](Value step) -> Elements {
     if (sharers > 1)
       step = add(arith::MulIOp::create(b, loc, step, index(sharers)), sharer);
-    SmallVector<Value> values[2];
-    for (Side *side : {&rows, &columns})
-      llvm::append_range(values[side == &columns], loadOwn(*side, stage, step));
-    for (int64_t i = 0; i < rows.own; ++i)
-      for (int64_t j = 0; j < columns.own; ++j) {
-        Value &sum = now[i * columns.own + j];
-        sum = product.compute(b, values[0][i], values[1][j], sum);
-      }
+    return {loadOwn(rows, stage, step), loadOwn(columns, stage, step)};
+  };
+  const int64_t count = steps / sharers;
+  SmallVector<Value> now(sums);
+  // A step's elements are loaded while the one before it is multiplied: a load
+  // takes as long as some twenty products.
+  constexpr int64_t mostProducts = 1024;
+  if (isAsync && count * rows.own * columns.own <= mostProducts) {
+    Elements elements = load(index(0));
+    for (int64_t step = 0; step < count; ++step) {
+      Elements next;
+      if (step + 1 < count)
+        next = load(index(step + 1));
+      multiplyStep(elements, now);
+      elements = std::move(next);
+    }
+    return now;
   }
+  auto loop =
+      scf::ForOp::create(b, loc, index(0), index(count), index(unrolled), sums);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  now.assign(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
+  for (int64_t further = 0; further < unrolled; ++further)
+    multiplyStep(load(add(loop.getInductionVar(), index(further))), now);
   scf::YieldOp::create(b, loc, now);
   return loop.getResults();
 }
@@ -583,6 +608,42 @@ void ThreadWriter::writeTileByStages() {
   storeSums(addUp(loop.getResults()));
 }
 
+/// Decides which rows and columns are the thread's. The threads of a subgroup
+/// are a square, so that they read few elements from workgroup memory.
+void ThreadWriter::placeThread() {
+  auto divide = [&](Value value, int64_t by) -> Value {
+    return arith::DivUIOp::create(b, loc, value, index(by));
+  };
+  auto remain = [&](Value value, int64_t by) -> Value {
+    return arith::RemUIOp::create(b, loc, value, index(by));
+  };
+  auto scale = [&](Value value, int64_t by) -> Value {
+    return arith::MulIOp::create(b, loc, value, index(by));
+  };
+  // Sharers of the same sums are `lanes` apart in a subgroup.
+  const int64_t lanes = std::min(subgroup, threads) / sharers;
+  Value lane = remain(thread, lanes), square = divide(thread, lanes);
+  if (sharers > 1) {
+    sharer = remain(square, sharers);
+    square = divide(square, sharers);
+  }
+  int64_t across = 1;
+  while (across * across < lanes)
+    across *= 2;
+  across = std::min(across, columns.threads);
+  const int64_t down = std::min(lanes / across, rows.threads);
+  across = lanes / down;
+  // Loads of 16 bytes take half the time if every second lane, or every second
+  // pair of lanes, reads the same: the lowest bit is of the columns, those
+  // above it are of the rows.
+  const int64_t pair = std::min<int64_t>(across, 2);
+  columns.thread =
+      add(scale(remain(square, columns.threads / across), across),
+          add(scale(divide(lane, pair * down), pair), remain(lane, pair)));
+  rows.thread = add(scale(divide(square, columns.threads / across), down),
+                    remain(divide(lane, pair), down));
+}
+
 void ThreadWriter::write() {
   OpBuilder::InsertionGuard guard(b);
   auto launch = op->getParentOfType<gpu::LaunchOp>();
@@ -591,22 +652,7 @@ void ThreadWriter::write() {
   for (const Range &range : op.createLoopRanges(b, loc))
     sizes.push_back(getValueOrCreateConstantIndexOp(b, loc, range.size));
   depth = countRounds(b, loc, product.reductionLoops, sizes);
-  Value place = thread;
-  if (sharers > 1) {
-    // Threads side by side have the same step: what they load is in different
-    // banks, or the same.
-    const int64_t width = subgroup / sharers;
-    Value lane = arith::RemUIOp::create(b, loc, thread, index(subgroup));
-    sharer = arith::DivUIOp::create(b, loc, lane, index(width));
-    place =
-        add(arith::MulIOp::create(
-                b, loc, arith::DivUIOp::create(b, loc, thread, index(subgroup)),
-                index(width)),
-            arith::RemUIOp::create(b, loc, thread, index(width)));
-  }
-  columns.thread =
-      arith::RemUIOp::create(b, loc, place, index(columns.threads));
-  rows.thread = arith::DivUIOp::create(b, loc, place, index(columns.threads));
+  placeThread();
   for (Side *side : {&rows, &columns})
     side->last = sub(sizes[side->loop], index(1));
   for (unsigned each : product.otherLoops)

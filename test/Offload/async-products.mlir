@@ -21,7 +21,14 @@
 // CHECK: %[[TO:.*]] = memref.subview %[[ROWS]][%[[STAGE]], 0, 0] [1, 16, 68] [1, 1, 1]
 // CHECK: nvgpu.device_async_copy %{{.*}}, %[[TO]]{{.*}}, 1 :
 // CHECK: nvvm.cp.async.commit.group
+// Elements of the second step are loaded before the first step is multiplied.
 // CHECK: vector.load %[[ROWS]]{{.*}} {alignment = 16 : i64}
+// CHECK-NOT: arith.mulf
+// CHECK: vector.load %[[ROWS]]
+// CHECK-NOT: arith.mulf
+// CHECK: vector.load %[[COLUMNS]]
+// CHECK-NOT: arith.mulf
+// CHECK: vector.load %[[ROWS]]
 // CHECK: arith.mulf {{.*}} fastmath<contract> : f32
 // CHECK-NOT: gpu.barrier
 // CHECK: nvvm.cp.async.wait.group 0

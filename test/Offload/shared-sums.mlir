@@ -14,9 +14,10 @@
 // CHECK: memref.subview
 // CHECK: memref.subview
 // CHECK: memref.subview
-// CHECK: %[[LANE:.*]] = arith.remui %[[THREAD:.*]], %c32 : index
-// CHECK: %[[SHARER:.*]] = arith.divui %[[LANE]], %c2 : index
-// CHECK: %[[SUBGROUP:.*]] = arith.divui %[[THREAD]], %c32 : index
+// CHECK: %[[LANE:.*]] = arith.remui %[[THREAD:.*]], %c2 : index
+// CHECK: %[[SQUARE:.*]] = arith.divui %[[THREAD]], %c2 : index
+// CHECK: %[[SHARER:.*]] = arith.remui %[[SQUARE]], %c16 : index
+// CHECK: %[[SUBGROUP:.*]] = arith.divui %[[SQUARE]], %c16 : index
 // CHECK: %[[FIRST:.*]] = arith.cmpi slt, %[[SHARER]], %{{.*}} : index
 // CHECK: %[[BEGIN:.*]] = arith.select %[[FIRST]], %{{.*}}, %{{.*}} : f32
 // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[BEGIN]],
