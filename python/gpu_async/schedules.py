@@ -16,8 +16,8 @@ def _open(path, flags):
 class Schedule:
     """The schedule of one function: a picture in a notebook, and a text where it is printed.
 
-    `name` is the function's, `text`, `dot` (for graphviz) and `svg` (a document) are the picture; docs/how-to/Schedules.md
-    says how to read it. It is a plain value: it keeps nothing of the program, and any thread may use it.
+    `name` is the function's, `text`, `dot` (for graphviz) and `svg` (a document) are the picture;
+    docs/how-to/ReadASchedule.md says how to read it. It is a plain value: it keeps nothing of the program, and any thread may use it.
     """
 
     __slots__ = ("name", "text", "dot", "svg")
