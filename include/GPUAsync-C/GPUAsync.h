@@ -222,8 +222,8 @@ gpuasync_callable_result(const gpuasync_callable *callable, size_t index,
 /** What the function does on which stream, and what waits for what, as a
  *  picture (docs/how-to/ReadASchedule.md). `format` is "text", "dot" for
  *  graphviz, or "svg", a document. `*out` is UTF-8 and the caller's: free();
- *  null after an error. GPUASYNC_UNSUPPORTED: the program was given in LLVM dialect, which
- *  says nothing of streams. */
+ *  null after an error. GPUASYNC_UNSUPPORTED: the program was given in LLVM
+ *  dialect, which says nothing of streams. */
 GPUASYNC_API gpuasync_status *
 gpuasync_callable_schedule(const gpuasync_callable *callable,
                            const char *format, char **out) GPUASYNC_NOEXCEPT;
