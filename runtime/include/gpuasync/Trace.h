@@ -4,7 +4,7 @@
 //
 // Traces of a process as files that Perfetto and chrome://tracing open, a
 // profile: the time of each kernel and copy, and the same as records for a
-// profiler of the embedder's. docs/how-to/Traces.md says what is in them.
+// profiler of the embedder's. docs/reference/Traces.md says what is in them.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_TRACE_H

@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // NVTX and roctx, by what a profiler has put into the process: no header and no
-// library of either is needed. docs/how-to/Traces.md says when which is taken.
+// library of either is needed. docs/reference/Traces.md says when which is
+// taken.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_TRACE_RANGES_H

@@ -150,7 +150,7 @@ def fill(block, suffix):
 
 
 def run(page):
-    scratch = scratches / pathlib.Path(page).stem
+    scratch = scratches / pathlib.Path(page).with_suffix("")
     checkout, environment = prepare(scratch)
     readme = source / "README.md"
     exports = exported(readme.read_text()) if page != "README.md" and readme.exists() else ""

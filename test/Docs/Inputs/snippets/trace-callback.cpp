@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Around the callback of docs/how-to/Traces.md: a program that has one for a
+// Around the callback of docs/reference/Traces.md: a program that has one for a
 // while.
 // @INCLUDES@
 
