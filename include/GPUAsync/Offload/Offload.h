@@ -26,7 +26,7 @@ struct OffloadOptions {
   VectorRegisters registers;
 };
 
-/// Adds `gpu-async-offload`, for a builtin.module. docs/explanation/Offload.md
+/// Adds `gpu-async-offload`, for a builtin.module. docs/reference/Offload.md
 /// describes what becomes of functions and their types.
 void buildGPUAsyncOffloadPipeline(OpPassManager &pm,
                                   const OffloadOptions &options);
