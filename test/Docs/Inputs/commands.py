@@ -14,7 +14,7 @@ comment before it, <!-- test: ... -->, says more:
   ```mlir       gpu-opt must take it
   ```c++        compiled in a template of Inputs/snippets, and linked if that has a main
   ```c          a file, which commands compile
-  ```cmake      configured and built in a template of Inputs/snippets
+  ```cmake      a file, or configured and built in a template of Inputs/snippets
 
   skip REASON           is not run
   fails                 the commands must fail
@@ -211,7 +211,7 @@ def run(page):
                                    checkout, environment)
             if code != 0:
                 problem(block, output[-3000:])
-        elif block.kind == "c" and "file" in block.directives:
+        elif block.kind in ("c", "cmake") and "file" in block.directives:
             pass  # the commands behind it compile it
         else:
             problem(block, "what is a block of '%s'? See Inputs/commands.py" % block.kind)
