@@ -17,7 +17,7 @@ def GPUAsyncOffload : Pass<"gpu-async-offload", "::mlir::ModuleOp"> {
     `scf.forall`, `scf.parallel` or `affine.parallel` become functions on memrefs
     that launch kernels; all others stay as they are. In this order: calls are
     inlined, `gpu-async-lower-tensor-ops`, `gpu-async-reduce-parallel-loops`,
-    `gpu-async-host-scalars`, `gpu-async-device-indices`,
+    `gpu-async-host-scalars`, `gpu-async-device-indices`, `gpu-async-hoist-invariants`,
     `gpu-async-fuse-elementwise`, `gpu-async-split-reductions`, `gpu-async-form-groups`,
     `gpu-async-return-by-destination`, upstream's bufferization and deallocation,
     with `blas=auto` `gpu-async-call-products`, `gpu-async-launch-tiles`, with
