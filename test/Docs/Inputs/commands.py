@@ -150,11 +150,7 @@ def fill(block, suffix):
 
 
 def run(page):
-<<<<<<< HEAD
-    scratch = scratches / pathlib.Path(page).with_suffix("")
-=======
     scratch = scratches / page.removesuffix(".md").replace("/", "-")  # pages of two folders may share a name
->>>>>>> 1e76651 (Split the page about offloading into story and reference)
     checkout, environment = prepare(scratch)
     readme = source / "README.md"
     exports = exported(readme.read_text()) if page != "README.md" and readme.exists() else ""
