@@ -697,8 +697,8 @@ assert jnp.sum(jnp.array(r)) == 2 and ga.Array not in jax._src.core.pytype_aval_
         self.assertEqual(ga.jit(lambda p, x: p.n * x, device="cpu", static_argnums=0)(frozen(2), 3.0).item(), 6)
 
     def test_the_page(self):
-        page = (pathlib.Path(__file__).resolve().parents[2] / "docs/reference/Python.md").read_text()
-        code, more = re.findall(r"test/Python/jit.py runs it -->\n```python\n(.*?)```", page, re.S)
+        page = (pathlib.Path(__file__).resolve().parents[2] / "docs/how-to/UseWithJax.md").read_text()
+        code, more, results, noise = re.findall(r"test/Python/jit.py runs it -->\n```python\n(.*?)```", page, re.S)
         names = {}
         exec(code, names)
         np.testing.assert_allclose(names["z"], np.full((8, 3), 5.0))
@@ -711,6 +711,14 @@ assert jnp.sum(jnp.array(r)) == 2 and ga.Array not in jax._src.core.pytype_aval_
         slope = jax.grad(names["loss"])
         wanted = before - 0.1 * slope(before, names["x"])
         np.testing.assert_allclose(names["w"], wanted - 0.1 * slope(wanted, names["x"]), rtol=1e-5)
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            exec(results, names)
+        self.assertEqual(out.getvalue(), "numpy\n12.0 [0. 0. 4. 6.] [1. 3. 5. 7.]\n")
+        self.assertEqual((type(names["b"]), names["b"].tolist()), (ga.Array, [0, 4, 8, 12]))
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(noise, names)
+        np.testing.assert_allclose(names["noise"], jax.random.normal(names["key"], (2,)), rtol=1e-6)
 
     def test_the_first_page(self):
         page = (pathlib.Path(__file__).resolve().parents[2] / "README.md").read_text()
