@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Around the disk cache of docs/reference/Runtime.md: an embedder's compile
-// job.
+// Around the disk cache of docs/how-to/EmbedTheRuntime.md: an embedder's
+// compile job.
 // @INCLUDES@
 
 static bool compile(std::string &object) { return !object.empty(); }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Around the embedding of docs/reference/Runtime.md: a lowered program and its
-// function.
+// Around the embedding of docs/how-to/EmbedTheRuntime.md: a lowered program
+// and its function.
 // @INCLUDES@
 #include <stdio.h>
 
-static gpuasync_status *lowered_function(int, float) { return nullptr; }
+[[maybe_unused]] static gpuasync_status *lowered_function(int, float) {
+  return nullptr;
+}
 
 template <typename... Args>
 static int embed(const gpuasync_program &program, Args... args) {
