@@ -453,7 +453,7 @@ void gpuasync_test::tokens(Life &life) {
 
 /// Large pageable copies that wait behind a held kernel, one feeding another.
 /// No vendor call may be out of memory: what is given back then waits for the
-/// kernel (docs/reference/Runtime.md, Limits).
+/// kernel (docs/reference/Runtime.md).
 void gpuasync_test::staging(Life &life) {
   life.openContext();
   life.arm();

@@ -12,7 +12,7 @@
 // device writes host memory itself, from staging that gets it late. A pageable
 // destination is written at the latest by the host wait that covers the copy.
 // On a caller's stream nobody of ours waits; there the driver makes the copy
-// itself, which may block the caller (docs/reference/Runtime.md, Limits).
+// itself, which may block the caller (docs/reference/Runtime.md).
 //
 //===----------------------------------------------------------------------===//
 
