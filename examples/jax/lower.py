@@ -804,7 +804,10 @@ def lower(traced, by_value=(), calls=None, gpu=False, lines=None):
             strip_attributes(op)
         strip_attributes(module.operation)
         if lines:
-            places.keep_lines(loops.operations(module.operation), lines)
+            # Functions that JAX makes of its own, such as relu, have no line: their operations get that of the call.
+            for function in module.body.operations:
+                isMain = ir.StringAttr(function.attributes["sym_name"]).value == "main"
+                places.keep_lines([*loops.operations(function.operation), function.operation], lines if isMain else None)
         return constants.pack_booleans(calls.complete(module.get_asm(enable_debug_info=lines is not None)))
 
 

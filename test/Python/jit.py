@@ -821,6 +821,22 @@ assert jnp.sum(jnp.array(r)) == 2 and ga.Array not in jax._src.core.pytype_aval_
         places = {row.place.rpartition("/")[2].partition(":")[0] for row in profile.rows if row.place}
         self.assertEqual(places, {"jit.py"})
 
+    def test_functions_that_jax_makes_have_the_line_of_the_call(self):
+        # JAX writes relu as a function without lines. Two calls with one type share it.
+        def f(x, w, v):
+            x = jax.nn.relu(x @ w)
+            x = jax.nn.relu(x @ v)
+            return x
+
+        x, w, v = (np.random.rand(*shape).astype("f") for shape in ((64, 32), (32, 64), (64, 64)))
+        g = ga.jit(f, device="cpu")
+        g(x, w, v)
+        with ga.profile() as profile:
+            g(x, w, v)
+        first = f.__code__.co_firstlineno
+        lines = sorted(int(row.place.rsplit(":")[-2]) for row in profile.rows if row.place)
+        self.assertEqual(lines, [first + 1, first + 2])
+
     def test_what_has_no_lowering(self):
         with self.assertRaisesRegex(ga.CompileError, r"lapack_sgehrd_ffi at jit.py:[0-9]+ has no lowering: .* compute it outside of the function") as caught:
             ga.jit(jax.scipy.linalg.hessenberg, device="cpu")(np.ones((4, 4), "f"))

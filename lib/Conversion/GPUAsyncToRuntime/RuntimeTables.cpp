@@ -25,8 +25,10 @@ Position runtime::getPosition(Location loc) {
   }
   if (auto name = dyn_cast<NameLoc>(loc))
     return getPosition(name.getChildLoc());
-  if (auto call = dyn_cast<CallSiteLoc>(loc))
-    return getPosition(call.getCallee());
+  if (auto call = dyn_cast<CallSiteLoc>(loc)) {
+    Position position = getPosition(call.getCallee());
+    return position.file.empty() ? getPosition(call.getCaller()) : position;
+  }
   if (auto opaque = dyn_cast<OpaqueLoc>(loc))
     return getPosition(opaque.getFallbackLocation());
   if (auto fused = dyn_cast<FusedLoc>(loc))
