@@ -153,7 +153,7 @@ int Layout::getHeight(const Node &node) const {
   case NodeKind::Memory:
     return 20;
   case NodeKind::Join:
-    return 8;
+    return 16;
   case NodeKind::Begin:
   case NodeKind::Part:
     return 22;
@@ -549,7 +549,10 @@ void Layout::printNode(unsigned number) {
        << color(node.stream) << "\" x=\""
        << laneX[node.stream] - laneWidth[node.stream] / 2 << "\" y=\"" << y
        << "\" width=\"" << laneWidth[node.stream] << "\" height=\"" << height
-       << "\" rx=\"" << height / 2 << "\"/></g>\n";
+       << "\" rx=\"" << height / 2
+       << "\"/><text class=\"small strong onbar mid\" x=\""
+       << laneX[node.stream] << "\" y=\"" << y + height / 2 + 4 << "\">" << text
+       << "</text></g>\n";
     break;
   case NodeKind::Begin:
   case NodeKind::Part:
