@@ -533,6 +533,7 @@ Error Program::runStages(const CompileOptions &options, ArrayRef<Form> forms) {
   pipeline.donate = options.donate;
   pipeline.check = options.check;
   pipeline.play = options.play;
+  pipeline.importMode = options.importMode;
   pipeline.takeStream = options.takeStream;
   if (options.subgroupSize)
     pipeline.subgroupSize = *options.subgroupSize;

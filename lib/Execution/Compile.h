@@ -59,6 +59,7 @@ struct CompileOptions {
   mlir::gpuasync::PlaceMode place = mlir::gpuasync::PlaceMode::Copy;
   mlir::gpuasync::BlasMode blas = mlir::gpuasync::BlasMode::Off;
   mlir::gpuasync::Play play = mlir::gpuasync::Play::Auto;
+  mlir::gpuasync::ImportMode importMode = mlir::gpuasync::ImportMode::Trust;
   bool donate = false;         ///< honour gpu_async.donated
   bool takeStream = false;     ///< functions are ordered into the caller's
   bool arraysOnDevice = false; ///< all that functions are given, and return

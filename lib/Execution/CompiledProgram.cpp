@@ -224,6 +224,7 @@ void addOptions(gpuasync::KeyBuilder &key, const CompileOptions &options) {
       .add("place", getWord(options.place))
       .add("blas", getWord(options.blas))
       .add("play", getWord(options.play))
+      .add("import", getWord(options.importMode))
       .add("donate", unsigned(options.donate))
       .add("take stream", unsigned(options.takeStream))
       .add("arrays on device", unsigned(options.arraysOnDevice))

@@ -125,6 +125,30 @@ void DeviceStart::run() {
   changed.notify_all();
 }
 
+/// "; did you mean cuda:1?" where a device has a name that is nearly `text`.
+static std::string suggestDevice(StringRef text) {
+  auto [kind, number] =
+      text.take_until([](char c) { return c == '\''; }).split(':');
+  if (kind.equals_insensitive("gpu"))
+    return "; auto is the first GPU there is, else the cpu";
+  StringRef nearest;
+  unsigned least = 3;
+  for (StringRef known : {"cuda", "cpu", "hip", "auto"}) {
+    unsigned distance = kind.edit_distance_insensitive(known);
+    if (distance < least) {
+      least = distance;
+      nearest = known;
+    }
+  }
+  // Of three letters two are not enough.
+  if (nearest.empty() || least + 1 >= nearest.size())
+    return "";
+  unsigned ordinal = 0;
+  bool isNumbered = nearest != "auto" && !number.getAsInteger(10, ordinal);
+  return "; did you mean " + nearest.str() +
+         (isNumbered ? ":" + number.str() : "") + "?";
+}
+
 Error DeviceStart::error() {
   std::string asked = resolve(wanted);
   StringRef said = status.message();
@@ -135,6 +159,8 @@ Error DeviceStart::error() {
   if (!ofVariable)
     message = (asked == wanted ? what : "GPU_ASYNC_DEVICE=") + asked + ": ";
   message += said;
+  if (said.contains("is no device"))
+    message += suggestDevice(ofVariable ? said.split('\'').second : asked);
   if (ofVariable && !targetsOf(wanted, devices).empty())
     return createStringError(message);
   raw_string_ostream os(message);

@@ -61,9 +61,16 @@ FailureOr<std::string> gpuasync::drawSchedules(ModuleOp module,
       continue;
     isKnown = true;
     if (Operation *other = findOtherForm(op)) {
+      auto place = op->getLoc()->findInstanceOf<FileLineColLoc>();
       InFlightDiagnostic diag =
           op->emitOpError("is not in the stream form, so it has no schedule to "
-                          "print; run gpu-async-assign-streams first");
+                          "print; `gpu-runner ")
+          << (place ? place.getFilename().getValue() : "FILE")
+          << " --print-schedule --emit=mlir -o /dev/null` lowers and prints a "
+             "file of any form, and in gpu-opt these passes come before: "
+             "--gpu-kernel-outlining --convert-gpu-to-gpu-async "
+             "--gpu-async-infer-dependencies --gpu-async-make-forks-explicit "
+             "--gpu-async-assign-streams";
       diag.attachNote(other->getLoc()) << "this is of another form";
       return diag;
     }

@@ -7,7 +7,7 @@
 // RUN: not gpu-opt %t/two.mlir -gpu-async-print-schedule=file=/dev/full -o /dev/null 2>&1 | FileCheck %s --check-prefix=FULL
 
 //--- form.mlir
-// FORM: form.mlir:3:{{.*}} error: 'func.func' op is not in the stream form, so it has no schedule to print; run gpu-async-assign-streams first
+// FORM: form.mlir:3:{{.*}} error: 'func.func' op is not in the stream form, so it has no schedule to print; `gpu-runner {{.*}}form.mlir --print-schedule --emit=mlir -o /dev/null` lowers and prints a file of any form, and in gpu-opt these passes come before: --gpu-kernel-outlining --convert-gpu-to-gpu-async --gpu-async-infer-dependencies --gpu-async-make-forks-explicit --gpu-async-assign-streams
 // FORM: form.mlir:4:{{.*}} note: this is of another form
 func.func @tokens() {
   gpu_async.wait []

@@ -11,6 +11,7 @@
 
 #include "gpuasync/Memory.h"
 #include "gpuasync/Status.h"
+#include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Support/Format.h"
@@ -27,6 +28,19 @@
 using namespace llvm;
 
 namespace gpurunner {
+
+/// What to say besides an error about arguments if the parts of a lowered
+/// memref are among them: two pointers and an offset.
+static const char *explainLowered(const Signature &signature) {
+  ArrayRef<mlir::Type> types = signature.arguments;
+  for (; types.size() > 2; types = types.drop_front())
+    if (mlir::isa<mlir::LLVM::LLVMPointerType>(types[0]) &&
+        mlir::isa<mlir::LLVM::LLVMPointerType>(types[1]) &&
+        types[2].isInteger(64))
+      return "; the file is lowered already, to one argument for each part of "
+             "a memref: give the file from before";
+  return "";
+}
 
 Expected<CallFrame> CallFrame::create(const Signature &signature,
                                       ArrayRef<std::string> inputs) {
@@ -54,13 +68,14 @@ Expected<CallFrame> CallFrame::create(const Signature &signature,
     return createStringError(text + " takes " + Twine(count) +
                              (count == 1 ? " argument" : " arguments") +
                              ", but " + Twine(inputs.size()) +
-                             " --input were given");
+                             " --input were given" + explainLowered(signature));
   for (auto [i, type] : enumerate(signature.arguments)) {
     std::string name =
         "--input " + std::to_string(i) + " of " + std::to_string(count);
     Expected<Value> value = makeArgument(type, inputs[i], name);
     if (!value)
-      return value.takeError();
+      return createStringError(toString(value.takeError()) +
+                               explainLowered(signature));
     value->name = name + " (" + shapeText(value->shape, value->element) + ")";
     frame.arguments.push_back(std::move(*value));
   }

@@ -18,7 +18,7 @@ using namespace llvm;
 
 namespace gpurunner {
 
-Error Checker::open() {
+Error Checker::open(StringRef name, StringRef program) {
   Dl_info runtime;
   SmallString<128> path("libgpuasync_check.so");
   if (dladdr(reinterpret_cast<void *>(&gpuasync_launch), &runtime)) {
@@ -38,7 +38,12 @@ Error Checker::open() {
   if (!start || !find || !finishChecks)
     return createStringError("--check: " + path +
                              " is not of this version of the project");
-  start([](void *, const char *text) { errs() << text; }, nullptr);
+  sources.add(name, program);
+  start(
+      [](void *files, const char *text) {
+        static_cast<SourceFiles *>(files)->print(errs(), text);
+      },
+      &sources);
   return Error::success();
 }
 

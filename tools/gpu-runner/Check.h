@@ -9,6 +9,7 @@
 #ifndef GPUASYNC_TOOLS_GPURUNNER_CHECK_H
 #define GPUASYNC_TOOLS_GPURUNNER_CHECK_H
 
+#include "Source.h"
 #include "llvm/Support/Error.h"
 
 #include <cstdint>
@@ -19,13 +20,15 @@ namespace gpurunner {
 struct Checker {
   void *(*find)(const char *name) = nullptr; ///< gpuasync_check_find
 
-  /// Opens the library and installs it, before the device is used.
-  llvm::Error open();
+  /// Opens the library and installs it, before the device is used. Reports
+  /// show lines of the program, which `name` is in locations.
+  llvm::Error open(llvm::StringRef name, llvm::StringRef program);
   /// After the last call of the program: says how many bugs there were.
   /// Returns whether there was one.
   bool finish();
 
 private:
+  SourceFiles sources;
   uint64_t (*finishChecks)(uint64_t *unprinted) = nullptr;
 };
 

@@ -32,8 +32,9 @@ namespace gpurunner {
 const char *const helpText = R"(usage: gpu-runner [options] FILE|-
 
 Compiles an MLIR program with GPU operations in this process and runs it. FILE
-is in any form: upstream's gpu dialect, gpu_async, or lowered to the LLVM
-dialect; - is the standard input.
+is in any form: upstream's gpu dialect, gpu_async, or what gpu-opt has lowered
+to the LLVM dialect already, where each memref is several arguments; - is the
+standard input.
 
 What runs
   -e, --entry-point=NAME   the function to call (default: main)
@@ -83,6 +84,9 @@ Where and how
   --play=HOW               auto|stream|streams|graph: how work is played that
                            the host does not observe (default: as GPU_ASYNC_PLAY says,
                            else auto; streams with --check and --profile)
+  --import=HOW             trust|check|strict: ops of the gpu dialect that may
+                           race: as the program has them, with a warning, or
+                           ordered (default: trust)
   --timeout=SECONDS        give up after so long; 0: never (default: as
                            GPU_ASYNC_TIMEOUT says, else never)
   --subgroup-size=N        threads in a subgroup on the cpu device: a power of
@@ -212,6 +216,37 @@ static Error checkFiles(const Options &o) {
   return Error::success();
 }
 
+/// Returns what to write instead of an option of gpu-async-pipeline that
+/// gpu-runner does not have; empty if `name` is none.
+static std::string explainPipelineOption(StringRef name) {
+  static const std::pair<StringRef, StringRef> others[] = {
+      {"opt-level", "-O0, -O1, -O2 or -O3"},
+      {"take-stream", "--stream=caller"},
+      {"print-statistics", "--stats or --print-schedule"},
+      {"donate", ""},
+      {"link-modules", ""},
+      {"ptxas", ""},
+      {"libdevice", ""},
+      {"rocm", ""},
+      {"tool-timeout", ""},
+      {"on-error", ""},
+      {"packed-wrappers", ""},
+      {"aot-destructor", ""},
+      {"verify-forms", ""},
+      {"verify-schedule", ""},
+      {"vector-registers", ""},
+      {"vector-bits", ""}};
+  const auto *found = find_if(
+      others, [name](const auto &other) { return other.first == name; });
+  if (found == std::end(others))
+    return "";
+  if (!found->second.empty())
+    return ("in gpu-runner it is " + found->second).str();
+  return ("only gpu-opt has it, as --gpu-async-pipeline=" + name +
+          "=...; gpu-runner runs the file that gpu-opt writes")
+      .str();
+}
+
 Expected<Options> parseOptions(int argc, char **argv) {
   Options o;
   auto text = [](std::string &field) {
@@ -296,6 +331,10 @@ Expected<Options> parseOptions(int argc, char **argv) {
       {"play", Value::Required,
        [&](StringRef value) {
          return parseEnum("play", value, play.emplace());
+       }},
+      {"import", Value::Required,
+       [&](StringRef value) {
+         return parseEnum("import", value, o.importMode);
        }},
       {"subgroup-size", Value::Required,
        [&](StringRef value) -> Error {
@@ -456,6 +495,8 @@ Expected<Options> parseOptions(int argc, char **argv) {
           hint = std::string("; did you mean --") + known.name + "?";
         }
       }
+      if (std::string pipeline = explainPipelineOption(name); !pipeline.empty())
+        hint = "; " + pipeline;
       return createStringError("unknown option '" + argument + "'" +
                                (hint.empty() ? "; see --help" : hint));
     }

@@ -40,6 +40,7 @@ struct Options {
   mlir::gpuasync::OffloadMode offload = mlir::gpuasync::OffloadMode::Auto;
   mlir::gpuasync::PlaceMode place = mlir::gpuasync::PlaceMode::Copy;
   mlir::gpuasync::BlasMode blas = mlir::gpuasync::BlasMode::Off;
+  mlir::gpuasync::ImportMode importMode = mlir::gpuasync::ImportMode::Trust;
   bool takeStream = false; ///< functions are ordered into the caller's
   /// Numbers of the entry point's arguments that stay on the device.
   std::vector<unsigned> residents;

@@ -135,6 +135,7 @@ static CompileOptions compileOptions(const Options &options) {
   compile.place = options.place;
   compile.blas = options.blas;
   compile.play = options.play;
+  compile.importMode = options.importMode;
   compile.takeStream = options.takeStream;
   compile.optLevel = options.optLevel;
   compile.subgroupSize = options.subgroupSize;
@@ -426,7 +427,7 @@ Error Run::prepare() {
 
   libraries.allowAtExit();
   if (options.check) {
-    if (Error error = checker.open())
+    if (Error error = checker.open(nameOf(options), input->getBuffer()))
       return error;
     libraries.override(checker.find);
   }

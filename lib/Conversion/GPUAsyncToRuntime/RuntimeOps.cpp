@@ -141,7 +141,9 @@ FailureOr<Value> OpLowering::stream(bool mayBeNull) {
     return toLLVM(stream);
   if (mayBeNull)
     return Value(LLVM::ZeroOp::create(builder, loc, ptr));
-  return op->emitOpError("has no stream: run gpu-async-assign-streams first");
+  return op->emitOpError("has no stream: run gpu-async-make-forks-explicit "
+                         "and gpu-async-assign-streams first, or all passes by "
+                         "--gpu-async-pipeline");
 }
 
 FailureOr<int64_t> OpLowering::elementBytes(BaseMemRefType type) {
@@ -713,7 +715,8 @@ LogicalResult OpLowering::lower() {
                     !work.getAsyncDependencies().empty())
                   return op->emitOpError(
                       "still has tokens: run gpu-async-make-forks-explicit and "
-                      "gpu-async-assign-streams first");
+                      "gpu-async-assign-streams first, or all passes by "
+                      "--gpu-async-pipeline");
                 return lower(work);
               })
           .Case<HostRegisterOp, HostUnregisterOp, WindowOp, ConstantOp,

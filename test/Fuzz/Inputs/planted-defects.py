@@ -32,8 +32,8 @@ MESSAGES = {
     # No schedule orders what comes after a free.
     "freed": "use of freed device memory|not ordered before the free|race between device ops", "host": "host code touches device memory",
     "kernel": "kernel touches host memory", "hostbounds": r"out of bounds: (read|write) .* in @main",
-    "copybounds": "out of bounds: gpu_async.memcpy writes 64 bytes",
-    "stridebounds": r"out of bounds: gpu_async.mem(cpy|set) (reads|writes) \d+ bytes at byte -?\d+ of \d+ bytes of (device|host) memory",
+    "copybounds": r"out of bounds: gpu(_async)?\.memcpy writes 64 bytes",
+    "stridebounds": r"out of bounds: gpu(_async)?\.mem(cpy|set) (reads|writes) \d+ bytes at byte -?\d+ of \d+ bytes of (device|host) memory",
 }
 
 

@@ -26,7 +26,7 @@ func.func @upload(%h: memref<?xf32>) {
   %long = memref.reinterpret_cast %h to offset: [0], sizes: [1000], strides: [1] : memref<?xf32> to memref<1000xf32>
   %x = gpu.alloc () : memref<1000xf32>
   // UPLOAD: input-too-small.mlir:[[@LINE+5]]:3: error: gpu_async.memcpy: the source exceeds --input 0 of 1 (10xf32): 4000 bytes at offset 0 of 40
-  // CHECKED-UPLOAD: input-too-small.mlir:[[@LINE+4]]:3: error: out of bounds: gpu_async.memcpy reads 4000 bytes at byte 0 of 40 bytes of --input 0 of 1 (10xf32)
+  // CHECKED-UPLOAD: input-too-small.mlir:[[@LINE+4]]:3: error: out of bounds: gpu.memcpy reads 4000 bytes at byte 0 of 40 bytes of --input 0 of 1 (10xf32)
   // CHECKED-UPLOAD-NOT: error
   // CHECKED-UPLOAD: gpu-runner: error: --check found 1 bug
   // CHECKED-UPLOAD-NOT: error
@@ -41,7 +41,7 @@ func.func @download(%h: memref<?xf32>) {
   %zero = arith.constant 0.0 : f32
   gpu.memset %x, %zero : memref<1000xf32>, f32
   // DOWNLOAD: input-too-small.mlir:[[@LINE+3]]:3: error: gpu_async.memcpy: the destination exceeds --input 0 of 1 (10xf32): 4000 bytes at offset 0 of 40
-  // CHECKED-DOWNLOAD: input-too-small.mlir:[[@LINE+2]]:3: error: out of bounds: gpu_async.memcpy writes 4000 bytes at byte 0 of 40 bytes of --input 0 of 1 (10xf32)
+  // CHECKED-DOWNLOAD: input-too-small.mlir:[[@LINE+2]]:3: error: out of bounds: gpu.memcpy writes 4000 bytes at byte 0 of 40 bytes of --input 0 of 1 (10xf32)
   // CHECKED-DOWNLOAD: --check found 1 bug
   gpu.memcpy %long, %x : memref<1000xf32>, memref<1000xf32>
   gpu.dealloc %x : memref<1000xf32>
@@ -52,7 +52,7 @@ func.func @rows(%h: memref<?xf32>) {
   %long = memref.reinterpret_cast %h to offset: [1], sizes: [10, 100], strides: [200, 1] : memref<?xf32> to memref<10x100xf32, strided<[200, 1], offset: 1>>
   %x = gpu.alloc () : memref<10x100xf32>
   // ROWS: input-too-small.mlir:[[@LINE+3]]:3: error: gpu_async.memcpy: the source exceeds --input 0 of 1 (10xf32): 7600 bytes at offset 4 of 40
-  // CHECKED-ROWS: input-too-small.mlir:[[@LINE+2]]:3: error: out of bounds: gpu_async.memcpy reads 7600 bytes at byte 4 of 40 bytes of --input 0 of 1 (10xf32)
+  // CHECKED-ROWS: input-too-small.mlir:[[@LINE+2]]:3: error: out of bounds: gpu.memcpy reads 7600 bytes at byte 4 of 40 bytes of --input 0 of 1 (10xf32)
   // CHECKED-ROWS: --check found 1 bug
   gpu.memcpy %x, %long : memref<10x100xf32>, memref<10x100xf32, strided<[200, 1], offset: 1>>
   gpu.dealloc %x : memref<10x100xf32>

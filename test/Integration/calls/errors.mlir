@@ -49,7 +49,7 @@ func.func @too_long() {
   %x = gpu_async.alloc (%c4) : memref<?xi32>
   %longer = memref.reinterpret_cast %x to offset: [0], sizes: [%c8], strides: [1] : memref<?xi32> to memref<?xi32>
   // LONG: errors.mlir:[[@LINE+2]]:3: error: out of bounds: gpu_async.call @test_fill writes 32 bytes at byte 0 of 16 bytes of device memory
-  // LONG-NEXT: errors.mlir:[[@LINE-3]]:8: note: allocated here
+  // LONG: errors.mlir:[[@LINE-3]]:8: note: allocated here
   gpu_async.call @test_fill(%longer : memref<?xi32>, %one : i32)
   gpu_async.dealloc %x : memref<?xi32>
   return
@@ -62,7 +62,7 @@ func.func @unordered() {
   %x, %t = gpu_async.alloc async [%start] (%c4) : memref<?xi32>
   %a = gpu_async.call async [%t] @test_fill(%x : memref<?xi32>, %one : i32)
   // RACE: errors.mlir:[[@LINE+2]]:8: error: race between device ops that nothing orders: gpu_async.call @test_fill
-  // RACE-NEXT: errors.mlir:[[@LINE-2]]:8: note: the other: gpu_async.call @test_fill
+  // RACE: errors.mlir:[[@LINE-2]]:8: note: the other: gpu_async.call @test_fill
   %b = gpu_async.call async [%t] @test_fill(%x : memref<?xi32>, %one : i32)
   %d = gpu_async.dealloc async [%a, %b] %x : memref<?xi32>
   gpu_async.wait [%d]

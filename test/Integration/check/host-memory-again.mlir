@@ -7,7 +7,7 @@
 // CHECK: result[1]: i32=1
 // Without the free it is one.
 // RUN: not gpu-runner --device=cpu --check %s -e kept 2>&1 | FileCheck %s --check-prefix=RACE
-// RACE: error: race between device ops that nothing orders: gpu_async.memcpy
+// RACE: error: race between device ops that nothing orders: gpu.memcpy
 func.func @main() -> (i32, i32) {
   %c0 = arith.constant 0 : index
   %one = arith.constant 1 : i32

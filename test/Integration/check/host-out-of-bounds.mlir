@@ -45,7 +45,7 @@ func.func @allocated() -> i32 {
   %long = memref.reinterpret_cast %x to offset: [0], sizes: [100], strides: [1] : memref<4xi32> to memref<100xi32>
   memref.store %seven, %long[%c3] : memref<100xi32>
   // ALLOCATED: host-out-of-bounds.mlir:[[@LINE+2]]:3: error: out of bounds: write of 4 bytes at byte 16 of 16 bytes of host memory in @allocated
-  // ALLOCATED-NEXT: host-out-of-bounds.mlir:[[@LINE-4]]:8: note: allocated here
+  // ALLOCATED: host-out-of-bounds.mlir:[[@LINE-4]]:8: note: allocated here
   memref.store %seven, %long[%c4] : memref<100xi32>
   // ALLOCATED: found 1 bug
   %v = memref.load %x[%c3] : memref<4xi32>
@@ -208,11 +208,11 @@ func.func @shared() {
   %x = gpu.alloc host_shared () : memref<4xi32>
   %long = memref.reinterpret_cast %x to offset: [0], sizes: [8], strides: [1] : memref<4xi32> to memref<8xi32>
   // SHARED: host-out-of-bounds.mlir:[[@LINE+2]]:3: error: out of bounds: write of 4 bytes at byte 16 of 16 bytes of host-shared memory in @shared
-  // SHARED-NEXT: host-out-of-bounds.mlir:[[@LINE-3]]:8: note: allocated here
+  // SHARED: host-out-of-bounds.mlir:[[@LINE-3]]:8: note: allocated here
   memref.store %seven, %long[%c4] : memref<8xi32>
   gpu.dealloc %x : memref<4xi32>
   // SHARED: host-out-of-bounds.mlir:[[@LINE+2]]:3: error: use of freed host-shared memory: write of 4 bytes in @shared
-  // SHARED-NEXT: host-out-of-bounds.mlir:[[@LINE-2]]:3: note: freed here
+  // SHARED: host-out-of-bounds.mlir:[[@LINE-2]]:3: note: freed here
   memref.store %seven, %x[%c0] : memref<4xi32>
   return
 }
@@ -237,7 +237,7 @@ func.func @frees(%x: memref<?xi32>) {
   memref.dealloc %u : memref<*xi32>
   %d = gpu.alloc () : memref<4xi32>
   // FREES: host-out-of-bounds.mlir:[[@LINE+2]]:3: error: host code frees device memory as if it were its own in @frees
-  // FREES-NEXT: host-out-of-bounds.mlir:[[@LINE-2]]:8: note: allocated here
+  // FREES: host-out-of-bounds.mlir:[[@LINE-2]]:8: note: allocated here
   memref.dealloc %d : memref<4xi32>
   gpu.dealloc %d : memref<4xi32>
   // FREES: found 3 bugs
@@ -253,12 +253,12 @@ func.func @starts(%h: memref<?xi32>, %at: index, %n: index) {
   %device = memref.reinterpret_cast %x to offset: [%at], sizes: [%n], strides: [1] : memref<16xi32> to memref<?xi32, strided<[1], offset: ?>>
   %host = memref.reinterpret_cast %h to offset: [%at], sizes: [%n], strides: [1] : memref<?xi32> to memref<?xi32, strided<[1], offset: ?>>
   %inside = memref.reinterpret_cast %y to offset: [0], sizes: [%n], strides: [1] : memref<16xi32> to memref<?xi32>
-  // STARTS: host-out-of-bounds.mlir:[[@LINE+1]]:3: error: out of bounds: gpu_async.memcpy begins at byte 80 of 40 bytes of --input 0 of 3 (10xi32) in @starts
+  // STARTS: host-out-of-bounds.mlir:[[@LINE+1]]:3: error: out of bounds: gpu.memcpy begins at byte 80 of 40 bytes of --input 0 of 3 (10xi32) in @starts
   gpu.memcpy %inside, %host : memref<?xi32>, memref<?xi32, strided<[1], offset: ?>>
-  // STARTS: host-out-of-bounds.mlir:[[@LINE+2]]:3: error: out of bounds: gpu_async.memcpy begins at byte 80 of 64 bytes of device memory in @starts
-  // STARTS-NEXT: host-out-of-bounds.mlir:[[@LINE-10]]:8: note: allocated here
+  // STARTS: host-out-of-bounds.mlir:[[@LINE+2]]:3: error: out of bounds: gpu.memcpy begins at byte 80 of 64 bytes of device memory in @starts
+  // STARTS: host-out-of-bounds.mlir:[[@LINE-10]]:8: note: allocated here
   gpu.memcpy %device, %inside : memref<?xi32, strided<[1], offset: ?>>, memref<?xi32>
-  // STARTS: host-out-of-bounds.mlir:[[@LINE+1]]:3: error: out of bounds: gpu_async.memset begins at byte 80 of 64 bytes of device memory in @starts
+  // STARTS: host-out-of-bounds.mlir:[[@LINE+1]]:3: error: out of bounds: gpu.memset begins at byte 80 of 64 bytes of device memory in @starts
   gpu.memset %device, %zero : memref<?xi32, strided<[1], offset: ?>>, i32
   // STARTS: found 3 bugs
   gpu.dealloc %x : memref<16xi32>
@@ -302,7 +302,7 @@ func.func @huge() {
   %y = memref.alloc() : memref<2xi32>
   %v = memref.reinterpret_cast %x to offset: [0], sizes: [2], strides: [4611686018427387904] : memref<16xi32> to memref<2xi32, strided<[4611686018427387904]>>
   // HUGE: host-out-of-bounds.mlir:[[@LINE+2]]:3: error: out of bounds: read of {{.*}} bytes at byte 0 of 64 bytes of host memory in @huge
-  // HUGE-NEXT: host-out-of-bounds.mlir:[[@LINE-4]]:8: note: allocated here
+  // HUGE: host-out-of-bounds.mlir:[[@LINE-4]]:8: note: allocated here
   memref.copy %v, %y : memref<2xi32, strided<[4611686018427387904]>> to memref<2xi32>
   // HUGE: found 1 bug
   memref.dealloc %x : memref<16xi32>

@@ -12,7 +12,7 @@ func.func @main() {
   %x = gpu.alloc () : memref<4xi32>
   // CHECK: host-touches-device.mlir:[[#@LINE+1]]:3: error: host code touches device memory: write of 4 bytes in @main
   memref.store %one, %x[%c0] : memref<4xi32>
-  // CHECK-NEXT: host-touches-device.mlir:12:8: note: allocated here
+  // CHECK: host-touches-device.mlir:12:8: note: allocated here
   %c2 = arith.constant 2 : index
   // CHECK: host-touches-device.mlir:[[#@LINE+1]]:8: error: host code touches device memory: read of 4 bytes in @main
   %v = memref.load %x[%c2] : memref<4xi32>

@@ -49,7 +49,7 @@ func.func @main() {
   %long = memref.reinterpret_cast %y to offset: [0], sizes: [8], strides: [1]
       : memref<4xi32> to memref<8xi32>
   %buffer = memref.alloc() : memref<8xi32>
-  // CHECK-DAG: out-of-bounds.mlir:[[#@LINE+1]]:3: error: out of bounds: gpu_async.memcpy reads 32 bytes at byte 0 of 16 bytes of device memory
+  // CHECK-DAG: out-of-bounds.mlir:[[#@LINE+1]]:3: error: out of bounds: gpu.memcpy reads 32 bytes at byte 0 of 16 bytes of device memory
   gpu.memcpy %buffer, %long : memref<8xi32>, memref<8xi32>
   gpu.memcpy %h, %x : memref<4xi32>, memref<?xi32>
   gpu.dealloc %x : memref<?xi32>

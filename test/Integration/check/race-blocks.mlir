@@ -16,12 +16,12 @@ func.func @main() {
     // CHECK: race-blocks.mlir:[[#@LINE+1]]:10: error: data race between blocks: read by block (1, 0, 0), thread (0, 0, 0) of kernel @
     %v = memref.load %x[%c0] : memref<2xi32>
     %w = arith.addi %v, %one : i32
-    // CHECK-NEXT: race-blocks.mlir:[[#@LINE+1]]:5: note: the other: {{.*}} by block (0, 0, 0), thread (0, 0, 0) of kernel @
+    // CHECK: race-blocks.mlir:[[#@LINE+1]]:5: note: the other: {{.*}} by block (0, 0, 0), thread (0, 0, 0) of kernel @
     memref.store %w, %x[%c0] : memref<2xi32>
     %old = memref.atomic_rmw addi %one, %x[%c1] : (i32, memref<2xi32>) -> i32
     gpu.terminator
   }
-  // CHECK-NEXT: race-blocks.mlir:12:8: note: at byte 0 of 8 bytes of device memory that comes from here
+  // CHECK: race-blocks.mlir:12:8: note: at byte 0 of 8 bytes of device memory that comes from here
   gpu.dealloc %x : memref<2xi32>
   return
 }

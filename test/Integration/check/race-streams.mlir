@@ -30,7 +30,7 @@ func.func @main() {
     memref.store %v, %y[%c0] : memref<4xi32>
     gpu.terminator
   }
-  // CHECK-DAG: race-streams.mlir:[[#@LINE+1]]:8: {{error: race between device ops that nothing orders|note: the other}}: gpu_async.memcpy
+  // CHECK-DAG: race-streams.mlir:[[#@LINE+1]]:8: {{error: race between device ops that nothing orders|note: the other}}: gpu.memcpy
   %c = gpu.memcpy async [%a] %h, %y : memref<4xi32>, memref<4xi32>
   %d = gpu.wait async [%a, %b, %c]
   %e = gpu.memset async [%d] %x, %two : memref<4xi32>, i32

@@ -18,9 +18,9 @@ func.func @main() {
     // CHECK: race-threads.mlir:[[#@LINE+1]]:5: error: data race between threads of a block: write by block (0, 0, 0), thread (4, 0, 0) of kernel @{{.*}}, launched at {{.*}}race-threads.mlir:15:3
     memref.store %v, %x[%tx] : memref<8xi32>
     %other = arith.subi %c7, %tx : index
-    // CHECK-NEXT: race-threads.mlir:[[#@LINE+1]]:10: note: the other: read by block (0, 0, 0), thread (3, 0, 0) of kernel @
+    // CHECK: race-threads.mlir:[[#@LINE+1]]:10: note: the other: read by block (0, 0, 0), thread (3, 0, 0) of kernel @
     %w = memref.load %x[%other] : memref<8xi32>
-    // CHECK-NEXT: race-threads.mlir:13:8: note: at byte 16 of 32 bytes of device memory that comes from here
+    // CHECK: race-threads.mlir:13:8: note: at byte 16 of 32 bytes of device memory that comes from here
     memref.store %w, %y[%tx] : memref<8xi32>
     gpu.terminator
   }
@@ -36,7 +36,7 @@ func.func @main() {
       memref.atomic_yield %new : i32
     }
     %other = arith.subi %c7, %tx : index
-    // CHECK-NEXT: race-threads.mlir:[[#@LINE+1]]:10: note: the other: read by block (0, 0, 0), thread (3, 0, 0)
+    // CHECK: race-threads.mlir:[[#@LINE+1]]:10: note: the other: read by block (0, 0, 0), thread (3, 0, 0)
     %w = memref.load %x[%other] : memref<8xi32>
     %used = memref.atomic_rmw ori %w, %y[%c1] : (i32, memref<8xi32>) -> i32
     gpu.terminator

@@ -24,7 +24,7 @@ func.func @main() {
     memref.store %w, %x[%i] : memref<8xi32>
     gpu.terminator
   }
-  // CHECK-NEXT: uninitialised-workgroup.mlir:12:3: note: launched here
+  // CHECK: uninitialised-workgroup.mlir:12:3: note: launched here
   gpu.dealloc %x : memref<8xi32>
   return
 }

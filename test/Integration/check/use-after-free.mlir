@@ -20,7 +20,7 @@ func.func @main() {
     // CHECK-DAG: use-after-free.mlir:12:13: note: allocated here
     gpu.terminator
   }
-  // CHECK-DAG: use-after-free.mlir:[[#@LINE+1]]:9: error: use of freed device memory: gpu_async.memcpy reads 16 bytes
+  // CHECK-DAG: use-after-free.mlir:[[#@LINE+1]]:9: error: use of freed device memory: gpu.memcpy reads 16 bytes
   %t4 = gpu.memcpy async [%t3] %h, %x : memref<4xi32>, memref<4xi32>
   // CHECK-DAG: use-after-free.mlir:[[#@LINE+1]]:9: error: memory is freed a second time
   %t5 = gpu.dealloc async [%t4] %x : memref<4xi32>
@@ -37,7 +37,7 @@ func.func @main() {
     memref.store %one, %y[%c1] : memref<4xi32>
     gpu.terminator
   }
-  // CHECK-DAG: use-after-free.mlir:[[#@LINE+1]]:9: {{(error: race|note: the other).*gpu_async.dealloc|note: freed here}}
+  // CHECK-DAG: use-after-free.mlir:[[#@LINE+1]]:9: {{(error: race|note: the other).*gpu.dealloc|note: freed here}}
   %u3 = gpu.dealloc async [%u1] %y : memref<4xi32>
   gpu.wait [%u2, %u3]
   memref.dealloc %h : memref<4xi32>

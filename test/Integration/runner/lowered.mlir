@@ -12,6 +12,12 @@
 // RUN: gpu-runner --device=cpu %t.host.mlir -e add --input=3 --input=0.5 --entry-point-result=f32 | FileCheck %s --check-prefix=PLAIN
 // PLAIN: {{^}}3.500000e+00{{$}}
 
+// Each memref is several arguments then.
+// RUN: not gpu-runner --device=cpu %t.abort.mlir -e fill --input=4xi32 2>&1 | FileCheck %s --check-prefix=PARTS
+// PARTS: error: @fill(!llvm.ptr, !llvm.ptr, i64, i64, i64) takes 5 arguments, but 1 --input were given; the file is lowered already, to one argument for each part of a memref: give the file from before
+// RUN: not gpu-runner --device=cpu %t.abort.mlir -e fill --input=4xi32 --input=null --input=0 --input=4 --input=1 2>&1 | FileCheck %s --check-prefix=POINTER
+// POINTER: error: --input 0 of 5: '4xi32' has elements of type i32, but the argument is of type !llvm.ptr; the file is lowered already
+
 // A gap in what a file needs is said at the place, before anything runs.
 // RUN: not gpu-runner --device=cpu %t.host.mlir -e calls_outside 2>&1 | FileCheck %s --check-prefix=OUTSIDE
 // OUTSIDE: host.mlir:{{[0-9]+}}:{{[0-9]+}}: error: @outside is used but defined nowhere; name the library that has it with --shared-libs
@@ -38,4 +44,13 @@ func.func @main() -> i32 {
   %result = memref.load %x[%c0] : memref<1xi32>
   gpu.dealloc %x : memref<1xi32>
   return %result : i32
+}
+
+func.func @fill(%x: memref<4xi32>) {
+  %three = arith.constant 3 : i32
+  %d = gpu.alloc () : memref<4xi32>
+  gpu.memset %d, %three : memref<4xi32>, i32
+  gpu.memcpy %x, %d : memref<4xi32>, memref<4xi32>
+  gpu.dealloc %d : memref<4xi32>
+  return
 }

@@ -10,10 +10,25 @@
 // NOFILE: error: no file given; see --help
 // RUN: not gpu-runner --entrypoint=f %s 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // UNKNOWN: error: unknown option '--entrypoint=f'; did you mean --entry-point?
+// Options of gpu-opt's pipeline that have another name here, or none.
+// RUN: not gpu-runner --opt-level=2 %s 2>&1 | FileCheck %s --check-prefix=OPTLEVEL
+// OPTLEVEL: error: unknown option '--opt-level=2'; in gpu-runner it is -O0, -O1, -O2 or -O3
+// RUN: not gpu-runner --on-error=abort %s 2>&1 | FileCheck %s --check-prefix=ONERROR
+// ONERROR: error: unknown option '--on-error=abort'; only gpu-opt has it, as --gpu-async-pipeline=on-error=...; gpu-runner runs the file that gpu-opt writes
+// RUN: not gpu-runner --import=all %s 2>&1 | FileCheck %s --check-prefix=IMPORT
+// IMPORT: error: --import=all: expected one of trust, check, strict
 // RUN: not gpu-runner -O4 %s 2>&1 | FileCheck %s --check-prefix=LEVEL
 // LEVEL: error: '-O4' is none of -O0, -O1, -O2, -O3
 // RUN: not gpu-runner --emit=llvm --stats --input=1 %s 2>&1 | FileCheck %s --check-prefix=EMITS
 // EMITS: error: --stats: not with --emit, which compiles and runs nothing
+// RUN: not gpu-runner --device=cdua:1 %s 2>&1 | FileCheck %s --check-prefix=MISSPELT
+// MISSPELT: error: --device=cdua:1: 'cdua:1' is no device; use auto, cpu, cuda, cuda:N, hip or hip:N; did you mean cuda:1?
+// RUN: not gpu-runner --device=CPU %s 2>&1 | FileCheck %s --check-prefix=CAPITALS
+// CAPITALS: did you mean cpu?
+// RUN: not gpu-runner --device=gpu %s 2>&1 | FileCheck %s --check-prefix=ANYGPU
+// ANYGPU: error: --device=gpu: 'gpu' is no device; {{.*}}; auto is the first GPU there is, else the cpu
+// RUN: not gpu-runner --device=vulkan %s 2>&1 | FileCheck %s --check-prefix=NOTMEANT
+// NOTMEANT-NOT: did you mean
 // Which libraries were tried is said once.
 // RUN: not env GPU_ASYNC_CUDA_LIBRARY=/nowhere/libcuda.so gpu-runner --device=cuda %s 2>&1 | FileCheck %s --check-prefix=TRIED
 // TRIED: error: --device=cuda: CUDA is unavailable: tried /nowhere/libcuda.so
@@ -26,6 +41,8 @@
 // RUN: not env GPU_ASYNC_DEVICE=none gpu-runner %s 2>&1 | FileCheck %s --check-prefix=ASKEDNONE
 // ASKEDNONE: error: GPU_ASYNC_DEVICE: 'none' is no device; use auto, cpu, cuda,
 // ASKEDNONE: the devices are:
+// RUN: not env GPU_ASYNC_DEVICE=cude gpu-runner %s 2>&1 | FileCheck %s --check-prefix=ASKEDCUDE
+// ASKEDCUDE: error: GPU_ASYNC_DEVICE: 'cude' is no device; {{.*}}; did you mean cuda?
 // RUN: not gpu-runner --repeat=x %s 2>&1 | FileCheck %s --check-prefix=NUMBER
 // NUMBER: error: --repeat=x: expected a whole number
 // RUN: not gpu-runner --repeat=18446744073709551616 %s 2>&1 | FileCheck %s --check-prefix=REPEAT
