@@ -3,9 +3,10 @@
 
 import contextlib
 import os
+import tempfile
 import typing
 
-from . import _binding
+from . import _binding, timeline
 
 
 class Row(typing.NamedTuple):
@@ -78,9 +79,30 @@ def _traced(file, end):
 
 @contextlib.contextmanager
 def trace(file):
-    """Writes a trace of what runs meanwhile to `file` (docs/how-to/Traces.md)."""
-    with _traced(os.fsencode(file), _binding.trace_stop):
-        yield
+    """Writes a trace of what runs meanwhile to `file` (docs/how-to/Traces.md).
+
+    Where the name ends in .svg the file is a picture of the last call.
+    """
+    ending = os.path.splitext(os.fsdecode(file))[1].lower()
+    if ending in (".png", ".pdf", ".jpg", ".html"):
+        raise ValueError("trace: %s: a picture is .svg, anything else a trace as JSON" % os.fsdecode(file))
+    if ending != ".svg":
+        with _traced(os.fsencode(file), _binding.trace_stop):
+            yield
+        return
+    with open(file, "a"):
+        pass  # a file that cannot be written is an error before anything runs
+    with tempfile.TemporaryDirectory() as folder:
+        events = os.path.join(folder, "trace.json")
+
+        def end():
+            _binding.trace_stop()
+            picture = timeline.draw(timeline.read(events))
+            with open(file, "w", encoding="utf-8") as target:
+                target.write(picture)
+
+        with _traced(os.fsencode(events), end):
+            yield
 
 
 @contextlib.contextmanager

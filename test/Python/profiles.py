@@ -44,6 +44,24 @@ class Profiles(unittest.TestCase):
         self.assertEqual(none.rows, [])
         str(none)
 
+    def test_picture(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "t.svg")
+            with ga.trace(file):
+                exe.products(x)
+            with open(file) as text:
+                picture = text.read()
+            self.assertTrue(picture.startswith("<svg ") and "@products on cpu" in picture and ">s0<" in picture)
+            with self.assertRaisesRegex(ValueError, "no call of a function"):
+                with ga.trace(file):
+                    pass
+            with self.assertRaisesRegex(ValueError, r"t\.png: a picture is \.svg"):
+                with ga.trace(os.path.join(folder, "t.png")):
+                    pass
+        with self.assertRaises(FileNotFoundError):
+            with ga.trace("/nowhere/at/all.svg"):
+                self.fail()
+
     def test_trace(self):
         with tempfile.TemporaryDirectory() as folder:
             file = os.path.join(folder, "trace.json")

@@ -102,7 +102,8 @@ What is reported
                            a table
   --stats[=FILE|table]     one JSON line on stderr, or in FILE: what was created;
                            or a table on stderr
-  --trace=FILE             when host and device did what, for ui.perfetto.dev
+  --trace=FILE             when host and device did what, for ui.perfetto.dev;
+                           gpu-async-timeline draws it
   --profile[=FILE]         a table on stderr, or in FILE: the time of each kernel
                            and copy
   --print-schedule[=FILE]  what runs on which stream, and what waits for what:
@@ -395,6 +396,12 @@ Expected<Options> parseOptions(int argc, char **argv) {
          o.trace = value.str();
          if (value.empty())
            return createStringError("--trace=: expected a file");
+         for (StringRef ending : {".svg", ".png", ".pdf", ".jpg", ".html"})
+           if (value.ends_with_insensitive(ending))
+             return createStringError(
+                 "--trace=" + value +
+                 ": a trace is JSON, for ui.perfetto.dev; name it .json, and "
+                 "draw it with `gpu-async-timeline TRACE.json -o PICTURE.svg`");
          return Error::success();
        }},
       {"profile", Value::Optional,

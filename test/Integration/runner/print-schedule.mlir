@@ -19,7 +19,7 @@
 // LOWERED: error: --print-schedule: {{.*}}lowered.mlir is lowered already; give it the file from before
 // RUN: not gpu-runner --device=cpu %s --input=4xf32=1 --input=4xf32=2 --print-schedule=%t/none/s.svg 2>&1 | FileCheck %s --check-prefix=FILE
 // FILE: error: '{{.*}}none/s.svg' cannot be written: No such file or directory
-// RUN: not gpu-runner --device=cpu %s --input=4xf32=1 --input=4xf32=2 --print-schedule=%t/s.svg --trace=%t/s.svg 2>&1 | FileCheck %s --check-prefix=SAME
+// RUN: not gpu-runner --device=cpu %s --input=4xf32=1 --input=4xf32=2 --print-schedule=%t/s.json --trace=%t/s.json 2>&1 | FileCheck %s --check-prefix=SAME
 // SAME: error: --print-schedule and --trace write the same file
 func.func @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
   %a = math.exp %x : tensor<4xf32>
