@@ -104,8 +104,9 @@ What is reported
                            or a table on stderr
   --trace=FILE             when host and device did what, for ui.perfetto.dev;
                            gpu-async-timeline draws it
-  --profile[=FILE]         a table on stderr, or in FILE: the time of each kernel
-                           and copy
+  --profile[=FILE|json]    a table on stderr, or in FILE: the time of each kernel
+                           and copy; json, or where FILE ends in .json: one JSON
+                           line
   --print-schedule[=FILE]  what runs on which stream, and what waits for what:
                            as text on stderr, or in FILE; of -e, where FILE
                            ends in .svg; for graphviz, where in .dot
@@ -200,7 +201,7 @@ static Error checkFiles(const Options &o) {
       {"--header", o.header},
       {"--trace", o.trace},
       {"--print-schedule", o.printSchedule ? StringRef(*o.printSchedule) : ""},
-      {"--profile", o.profileFile},
+      {"--profile", o.profileFile == "json" ? "" : StringRef(o.profileFile)},
       {"--stats", o.statsFile}};
   for (StringRef output : o.outputs) {
     StringRef file =

@@ -53,7 +53,7 @@ struct Options {
   std::string statsFile; ///< empty: stderr
   std::string trace;     ///< file; empty: none
   bool profile = false;
-  std::string profileFile; ///< empty: stderr
+  std::string profileFile; ///< empty: stderr; json: as JSON there
   bool listDevices = false;
   std::vector<mlir::gpuasync::Form> printIRAfter;
   std::optional<std::string> printSchedule; ///< file; empty: stderr

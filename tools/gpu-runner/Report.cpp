@@ -13,6 +13,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/Regex.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -157,15 +158,57 @@ Error printStatsTable(const gpuasync::Context &context) {
 
 namespace {
 struct Row {
-  std::string what;
+  std::string kind, name, place, what;
   uint64_t calls, total, least, most, bytes;
 };
 } // namespace
 
-static void printProfile(raw_ostream &os, ArrayRef<Row> rows) {
+static uint64_t addTotals(ArrayRef<Row> rows) {
   uint64_t all = 0;
   for (const Row &row : rows)
     all += row.total;
+  return all;
+}
+
+/// Prints one line: {"profile":[{"share":...},...]}.
+static void printJsonProfile(raw_ostream &os, ArrayRef<Row> rows) {
+  const uint64_t all = addTotals(rows);
+  json::OStream out(os);
+  auto number = [&](StringRef name, double value, int digits) {
+    out.attributeBegin(name);
+    out.rawValue([&](raw_ostream &os) { os << format("%.*f", digits, value); });
+    out.attributeEnd();
+  };
+  out.object([&] {
+    out.attributeArray("profile", [&] {
+      for (const Row &row : rows)
+        out.object([&] {
+          const double total = double(row.total);
+          number("share", all ? 100.0 * total / double(all) : 0, 1);
+          out.attribute("calls", row.calls);
+          number("total_ms", total / 1e6, 6);
+          number("mean_us", total / 1e3 / double(row.calls), 3);
+          number("min_us", double(row.least) / 1e3, 3);
+          number("max_us", double(row.most) / 1e3, 3);
+          if (row.bytes && row.total) {
+            number("mb", double(row.bytes) / 1e6, 6);
+            number("gb_per_s", double(row.bytes) / total, 2);
+          } else {
+            out.attribute("mb", nullptr);
+            out.attribute("gb_per_s", nullptr);
+          }
+          out.attribute("what", json::fixUTF8(row.what));
+          out.attribute("kind", row.kind);
+          out.attribute("name", json::fixUTF8(row.name));
+          out.attribute("place", json::fixUTF8(row.place));
+        });
+    });
+  });
+  os << "\n";
+}
+
+static void printProfile(raw_ostream &os, ArrayRef<Row> rows) {
+  const uint64_t all = addTotals(rows);
   os << "   share     calls    total ms     mean us      min us      max us"
         "          MB      GB/s  what\n";
   for (const Row &row : rows) {
@@ -183,7 +226,7 @@ static void printProfile(raw_ostream &os, ArrayRef<Row> rows) {
   }
 }
 
-Error writeProfile(StringRef file) {
+Error writeProfile(StringRef where) {
   std::vector<Row> rows;
   gpuasync_profile_list(
       [](void *user, const gpuasync_profile_row *row) {
@@ -194,13 +237,20 @@ Error writeProfile(StringRef file) {
         if (*row->place)
           what += std::string(" at ") + row->place;
         static_cast<std::vector<Row> *>(user)->push_back(
-            {std::move(what), row->calls, row->totalNs, row->leastNs,
-             row->mostNs, row->bytes});
+            {row->kind, row->name, row->place, std::move(what), row->calls,
+             row->totalNs, row->leastNs, row->mostNs, row->bytes});
       },
       &rows);
-  if (!file.empty())
-    return writeFile(file, [&](raw_ostream &os) { printProfile(os, rows); });
-  printProfile(errs(), rows);
+  bool isFile = !where.empty() && where != "json";
+  auto print = [&](raw_ostream &os) {
+    if (where == "json" || where.ends_with_insensitive(".json"))
+      printJsonProfile(os, rows);
+    else
+      printProfile(os, rows);
+  };
+  if (isFile)
+    return writeFile(where, print);
+  print(errs());
   return Error::success();
 }
 

@@ -56,9 +56,10 @@ llvm::Error writeStats(llvm::StringRef file, const gpuasync::Context &context,
 /// The counters as a table on stderr.
 llvm::Error printStatsTable(const gpuasync::Context &context);
 
-/// What each kernel, copy, fill and graph took: a table in `file`, or on stderr
-/// if there is no name.
-llvm::Error writeProfile(llvm::StringRef file);
+/// Writes what each kernel, copy, fill and graph took. `where` is a file, empty
+/// for a table on stderr, or json for one line of JSON there. A file whose name
+/// ends in .json has that line, any other one the table.
+llvm::Error writeProfile(llvm::StringRef where);
 
 /// Says what the program never released. Returns whether that is an error.
 bool reportLeaks(const gpuasync::Context &context, bool isError);
