@@ -4,8 +4,8 @@
 
 usage: wheel.py <build folder> <dist folder> [--fast]      (called by ./dev package)
 
-In it are the package, libgpuasync.so and the runtime, and what these need that is
-neither glibc nor the C++ library. --fast compresses little, for tests. Wants strip and patchelf; downloads nothing.
+In it are the package, libgpuasync.so and the runtime, the commands gpu-runner, gpu-opt and
+gpu-async-timeline, and what these need that is neither glibc nor the C++ library. --fast compresses little, for tests. Wants strip and patchelf; downloads nothing.
 """
 
 import base64
@@ -22,6 +22,12 @@ import zipfile
 LIMIT = 60_000_000
 GLIBC = (2, 36)
 SYSTEM = re.compile(r"(libc|libm|libdl|libpthread|librt|libgcc_s|libstdc\+\+|ld-linux\S*)\.so")
+# Does not import the package, which would load all of it.
+COMMAND = """#!python
+import importlib.util, os, sys
+folder = importlib.util.find_spec("gpu_async").submodule_search_locations[0]
+os.execv(os.path.join(folder, "bin", "%s"), sys.argv)
+"""
 root = pathlib.Path(__file__).resolve().parent.parent
 
 
@@ -51,7 +57,7 @@ def main():
         sys.exit("wheel.py: there is no %s; Python's headers are missing (python3-dev), or libgpuasync.so is" % binding)
     with tempfile.TemporaryDirectory() as scratch:
         stage = pathlib.Path(scratch)
-        shutil.copytree(package, stage / "gpu_async", ignore=shutil.ignore_patterns("__pycache__", binding.name))
+        shutil.copytree(package, stage / "gpu_async", ignore=shutil.ignore_patterns("__pycache__", binding.name, "bin"))
         libraries = stage / "gpu_async/lib"
         libraries.mkdir()
         place(binding, stage / "gpu_async" / binding.name, "$ORIGIN/lib")
@@ -62,12 +68,26 @@ def main():
                 blas = pathlib.Path(path).parent / name.replace("gpuasync_runtime", "gpuasync_blas")
                 if name.startswith("libgpuasync_runtime.") and blas.exists():
                     place(blas, libraries / blas.name, "$ORIGIN")
-        for file in [stage / "gpu_async" / binding.name, *libraries.iterdir()]:
+        # What gpu-runner opens for --check, and links with --emit=shared and exe.
+        place(build / "lib/libgpuasync_check.so", libraries / "libgpuasync_check.so.0", "$ORIGIN")
+        shutil.copyfile(build / "lib/libgpuasync_aot.a", libraries / "libgpuasync_aot.a")
+        commands = stage / "gpu_async/bin"
+        commands.mkdir()
+        for command in "gpu-runner", "gpu-opt":
+            place(package / "bin" / command, commands / command, "$ORIGIN/../lib")
+        for file in [stage / "gpu_async" / binding.name, *libraries.glob("*.so*"), *commands.iterdir()]:
             asked = {tuple(map(int, found.split("."))) for found in re.findall(r"GLIBC_([\d.]+)", run("objdump", "-T", file))}
             if max(asked) > GLIBC:
                 sys.exit("wheel.py: %s needs glibc %s" % (file.name, ".".join(map(str, max(asked)))))
 
         tag = "cp311-abi3-manylinux_%d_%d_%s" % (*GLIBC, machine)
+        # pip puts them where commands are, with its Python in the first line.
+        scripts = stage / ("gpu_async-%s.data/scripts" % version)
+        scripts.mkdir(parents=True)
+        for command in "gpu-runner", "gpu-opt":
+            (scripts / command).write_text(COMMAND % command)
+        timeline = (package / "timeline.py").read_text()
+        (scripts / "gpu-async-timeline").write_text("#!python\n" + timeline.partition("\n")[2])
         info = stage / ("gpu_async-%s.dist-info" % version)
         info.mkdir()
         (info / "METADATA").write_text(
@@ -88,7 +108,7 @@ def main():
                     digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
                     record.append("%s,sha256=%s,%d\n" % (name, digest, len(data)))
                     entry = zipfile.ZipInfo(name)  # of 1980: the same bytes each time
-                    entry.external_attr = (0o100755 if ".so" in name else 0o100644) << 16
+                    entry.external_attr = (0o100755 if re.search(r"\.so|/bin/|/scripts/", name) else 0o100644) << 16
                     archive.writestr(entry, data, zipfile.ZIP_DEFLATED, compresslevel=level)
                 own = "%s/RECORD" % info.name
                 archive.writestr(zipfile.ZipInfo(own), "".join(record) + own + ",,\n", zipfile.ZIP_DEFLATED)

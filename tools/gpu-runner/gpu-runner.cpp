@@ -16,6 +16,7 @@
 #include "Execution/Link.h"
 #include "Files.h"
 #include "Kernels/Common/Environment.h"
+#include "Main.h"
 #include "Options.h"
 #include "Report.h"
 
@@ -635,7 +636,7 @@ static int run(int argc, char **argv) {
   return Run(*options).run();
 }
 
-int main(int argc, char **argv) {
+int gpurunner::runMain(int argc, char **argv) {
   installCrashHandlers();
   gpuasync::removeFilesOnSignals();
   mlir::gpuasync::setTemporaryFileListener([](const char *path, bool isThere) {

@@ -23,3 +23,6 @@ with zipfile.ZipFile(wheel) as archive:
             wrong.append(name)
     print("%d files, %d wrong" % (len(archive.namelist()), len(wrong) + len(names)))
     archive.extractall(sys.argv[2])
+    for entry in archive.infolist():
+        if entry.external_attr >> 16 & 0o111:
+            (pathlib.Path(sys.argv[2]) / entry.filename).chmod(0o755)
