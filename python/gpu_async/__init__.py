@@ -35,6 +35,7 @@ from .errors import ArgumentError, CompileError, CompileWarning, Error
 from .profiles import Profile, profile, trace
 from .schedules import Schedule
 from .tokens import Token
+from ._version import __version__  # CMake writes it
 
 _binding.check_interpreter()
 # The compiler's globals go at the end of the process, and an interrupted compilation may still use them.
@@ -43,7 +44,6 @@ atexit.register(_binding.wait_compilations)
 __all__ = ["Array", "ArgumentError", "CompileError", "CompileWarning", "Device", "Error", "Executable", "Function",
            "Profile", "Schedule", "Token", "compile", "devices", "from_torch", "jit", "memory_changed", "profile", "torch_op",
            "trace", "wait_abandoned"]
-__version__ = "0.1.0"
 
 
 class Device(typing.NamedTuple):
