@@ -187,13 +187,14 @@ def navigation(files):
         if entries:
             nav.append({title: entries})
     known = tuple(folder + "/" for folder in KINDS)
+    folders = [uri for uri in pages if uri.startswith(("lib/", "runtime/", "test/"))]
     examples = [uri for uri in pages if uri.startswith("examples/")]
     if examples:
         nav.append({"Examples": examples})
     project = ["project/" + name for name in PROJECT if "project/" + name in origins]
     others = [uri for uri in pages if not uri.startswith(known) and uri not in examples + project + ["index.md"] and "/" not in uri]
     if project + others:
-        nav.append({"Project": others + project})
+        nav.append({"Project": others + project + ([{"Folders": folders}] if folders else [])})
     return nav
 
 
