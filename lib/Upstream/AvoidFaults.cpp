@@ -11,6 +11,7 @@
 #include "GPUAsync/Upstream/Faults.h"
 #include "GPUAsync/Upstream/Passes.h"
 #include "MaskedTransfers.h"
+#include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/Dialect/Index/IR/IndexOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -145,6 +146,55 @@ static void dropAfterwards(memref::SubViewOp op) {
   op.erase();
 }
 
+//===----------------------------------------------------------------------===//
+// Complex numbers
+//===----------------------------------------------------------------------===//
+
+/// Builds log(1 + z) of a complex number. MLIR's lowering divides the smaller
+/// part of 1 + z by the larger one, and takes the NaN of 0 / 0 for that of two
+/// infinities: its log1p(-1) is 0, not -infinity.
+static Value buildLog1p(OpBuilder &b, complex::Log1pOp op) {
+  Location loc = op.getLoc();
+  arith::FastMathFlags flags = op.getFastmath();
+  auto type = cast<FloatType>(cast<ComplexType>(op.getType()).getElementType());
+  auto number = [&](double value) -> Value {
+    return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value));
+  };
+  Value re = complex::ReOp::create(b, loc, type, op.getComplex());
+  Value im = complex::ImOp::create(b, loc, type, op.getComplex());
+  Value one = number(1);
+  Value above = arith::AddFOp::create(b, loc, re, one, flags);
+  Value a = math::AbsFOp::create(b, loc, above, flags);
+  Value c = math::AbsFOp::create(b, loc, im, flags);
+  Value most = arith::MaximumFOp::create(b, loc, a, c, flags);
+  Value least = arith::MinimumFOp::create(b, loc, a, c, flags);
+  // log |1 + z| = log(most) + log1p((least / most)^2) / 2. Near 0 the real part
+  // itself is more exact than `most` less 1.
+  Value isReal =
+      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, above, c, flags);
+  Value lessOne = arith::SubFOp::create(b, loc, most, one, flags);
+  Value exact = arith::SelectOp::create(b, loc, isReal, re, lessOne);
+  Value ratio = arith::DivFOp::create(b, loc, least, most, flags);
+  Value square = arith::MulFOp::create(b, loc, ratio, ratio, flags);
+  Value half = arith::MulFOp::create(
+      b, loc, number(0.5), math::Log1pOp::create(b, loc, square, flags), flags);
+  Value sum = arith::AddFOp::create(
+      b, loc, half, math::Log1pOp::create(b, loc, exact, flags), flags);
+  // Of two infinities `least` is one; of a NaN it is NaN.
+  Value isNaN = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, sum,
+                                      sum, arith::FastMathFlags::none);
+  Value length = arith::SelectOp::create(b, loc, isNaN, least, sum);
+  Value isZero = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, most,
+                                       number(0), arith::FastMathFlags::none);
+  Value infinity = arith::ConstantOp::create(
+      b, loc,
+      b.getFloatAttr(type, APFloat::getInf(type.getFloatSemantics(),
+                                           /*Negative=*/true)));
+  length = arith::SelectOp::create(b, loc, isZero, infinity, length);
+  Value angle = math::Atan2Op::create(b, loc, im, above, flags);
+  return complex::CreateOp::create(b, loc, op.getType(), length, angle);
+}
+
 LogicalResult gpuasync::avoidFaults(Operation *root) {
   selectInMaskedTransfers(root);
   root->walk([&](Operation *op) {
@@ -163,6 +213,8 @@ LogicalResult gpuasync::avoidFaults(Operation *root) {
           builder, op->getLoc(), clamp.getValue(), clamp.getMax(), flags);
       same = arith::MaximumFOp::create(builder, op->getLoc(), least,
                                        clamp.getMin(), flags);
+    } else if (auto log = dyn_cast<complex::Log1pOp>(op)) {
+      same = buildLog1p(builder, log);
     } else {
       same = buildOfArith(builder, op);
     }

@@ -821,6 +821,16 @@ assert jnp.sum(jnp.array(r)) == 2 and ga.Array not in jax._src.core.pytype_aval_
         places = {row.place.rpartition("/")[2].partition(":")[0] for row in profile.rows if row.place}
         self.assertEqual(places, {"jit.py"})
 
+    def test_logarithms_of_special_complex_numbers(self):
+        parts = np.array([0, -0.0, -1, 1, 2, -2, 1e-30, 1e30, np.inf, -np.inf, np.nan], "f")
+        z = (parts[:, None] + np.zeros(len(parts), "f")).astype("c8")
+        z.imag = parts[None]
+        for f in (jnp.log, jnp.log1p):
+            result, expected = np.asarray(ga.jit(f, device="cpu")(z)), np.asarray(jax.jit(f)(z))
+            # Of a NaN, JAX and C differ in which parts are NaN.
+            sure = ~np.isnan(expected)
+            np.testing.assert_allclose(result[sure], expected[sure], rtol=2e-6, err_msg=f.__name__)
+
     def test_functions_that_jax_makes_have_the_line_of_the_call(self):
         # JAX writes relu as a function without lines. Two calls with one type share it.
         def f(x, w, v):

@@ -38,6 +38,18 @@ func.func @clamp(%x: f32, %low: f32, %high: f32) -> f32 {
   return %0 : f32
 }
 
+// The logarithm of 0 is -infinity, also as log(1 + z).
+// CHECK-LABEL: func.func @log1p
+// CHECK: %[[MOST:.*]] = arith.maximumf
+// CHECK: %[[ZERO:.*]] = arith.cmpf oeq, %[[MOST]], %{{.*}} : f32
+// CHECK: %[[LENGTH:.*]] = arith.select %[[ZERO]], %{{.*}}, %{{.*}} : f32
+// CHECK: %[[ANGLE:.*]] = math.atan2
+// CHECK: complex.create %[[LENGTH]], %[[ANGLE]] : complex<f32>
+func.func @log1p(%z: complex<f32>) -> complex<f32> {
+  %0 = complex.log1p %z : complex<f32>
+  return %0 : complex<f32>
+}
+
 // All 64 bits are compared.
 // CHECK-LABEL: func.func @switch
 // CHECK-SAME: (%[[X:.*]]: index)

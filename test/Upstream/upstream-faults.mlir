@@ -13,6 +13,7 @@
 // RUN: mlir-opt %t/index.mlir -convert-index-to-llvm | FileCheck %t/index.mlir
 // RUN: mlir-opt %t/arith.mlir -arith-expand | FileCheck %t/arith.mlir
 // RUN: mlir-opt %t/math.mlir -math-expand-ops | FileCheck %t/math.mlir
+// RUN: mlir-opt %t/complex.mlir -convert-complex-to-standard | FileCheck %t/complex.mlir
 // RUN: mlir-opt %t/nvvm.mlir -convert-gpu-to-nvvm | FileCheck %t/nvvm.mlir
 
 //--- canonicalize.mlir
@@ -275,6 +276,18 @@ func.func @maximum(%a: f32, %b: f32) -> f32 {
 func.func @clamp(%x: f32, %low: f32, %high: f32) -> f32 {
   %0 = math.clampf %x to [%low, %high] : f32
   return %0 : f32
+}
+
+//--- complex.mlir
+// The NaN of 0 / 0 is taken for that of two infinities, so log1p(-1) is 0.
+// CHECK: %[[LEAST:.*]] = arith.minimumf
+// CHECK: %[[NAN:.*]] = arith.cmpf uno, %[[SUM:.*]], %[[SUM]]
+// CHECK-NEXT: %[[LENGTH:.*]] = arith.select %[[NAN]], %[[LEAST]], %[[SUM]]
+// CHECK-NEXT: math.atan2
+// CHECK-NEXT: complex.create %[[LENGTH]],
+func.func @log1p(%z: complex<f32>) -> complex<f32> {
+  %0 = complex.log1p %z : complex<f32>
+  return %0 : complex<f32>
 }
 
 //--- nvvm.mlir

@@ -25,6 +25,7 @@ def GPUAsyncAvoidFaults : Pass<"gpu-async-avoid-faults"> {
       vector.
     - `math.clampf` becomes `maximumf(minimumf(value, max), min)`. MLIR 22.1
       exchanges the bounds.
+    - `complex.log1p` becomes ops of arith and math. MLIR's log1p(-1) is 0.
     - `scf.index_switch` becomes `scf.if`. MLIR switches on the lower 32 bits,
       and its analysis of buffers does not see what the branches yield.
     - Masks of transfers of whole tensors become `arith.select`. MLIR takes a
@@ -41,6 +42,8 @@ def GPUAsyncAvoidFaults : Pass<"gpu-async-avoid-faults"> {
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect",
+    "::mlir::complex::ComplexDialect",
+    "::mlir::math::MathDialect",
     "::mlir::memref::MemRefDialect",
     "::mlir::scf::SCFDialect",
     "::mlir::vector::VectorDialect",
