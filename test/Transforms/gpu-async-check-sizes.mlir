@@ -274,3 +274,28 @@ func.func @odd(%t: tensor<?xi32>, %m: memref<?xi32>) -> (i32, tensor<2xi32>) {
   %s = tensor.extract_slice %t[%k] [2] [1] : tensor<?xi32> to tensor<2xi32>
   return %v, %s : i32, tensor<2xi32>
 }
+
+// Copies of the device's, in upstream's words and in ours. Memory that was
+// allocated with a size of the other array needs no check.
+// CHECK-LABEL: func @copies(
+// CHECK-SAME: %[[H:.*]]: memref<?xf32>, %[[N:.*]]: index, %[[T:.*]]: !gpu_async.token)
+// CHECK: %[[D:.*]] = memref.dim %[[H]]
+// CHECK: %[[SAME:.*]] = arith.cmpi eq, %[[D]], %[[N]] : index
+// CHECK: cf.assert %[[SAME]], "gpu.memcpy: source and destination differ in the size of dimension 0"
+// CHECK-NOT: cf.assert
+// CHECK: cf.assert %{{.*}}, "gpu_async.memcpy: source and destination differ in the size of dimension 0"
+// CHECK-NOT: cf.assert
+// CHECK: return
+func.func @copies(%h: memref<?xf32>, %n: index, %t: !gpu_async.token) {
+  %c0 = arith.constant 0 : index
+  %x = gpu.alloc (%n) : memref<?xf32>
+  gpu.memcpy %x, %h : memref<?xf32>, memref<?xf32>
+  gpu.memcpy %h, %x : memref<?xf32>, memref<?xf32>
+  %m = memref.dim %h, %c0 : memref<?xf32>
+  %y = gpu.alloc (%m) : memref<?xf32>
+  gpu.memcpy %y, %h : memref<?xf32>, memref<?xf32>
+  %z = gpu.alloc () : memref<7xf32>
+  %done = gpu_async.memcpy async [%t] %z, %h : memref<7xf32>, memref<?xf32>
+  gpu_async.wait [%done]
+  return
+}

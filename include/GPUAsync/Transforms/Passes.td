@@ -14,8 +14,8 @@ include "mlir/Pass/PassBase.td"
 def GPUAsyncCheckSizes : Pass<"gpu-async-check-sizes", "::mlir::ModuleOp"> {
   let summary = "Assert what ops want of sizes that types leave open";
   let description = [{
-    An op on tensors, or a linalg op, reads and writes outside of its operands if
-    their sizes are not what it wants. Types show constant sizes only. This pass
+    An op on tensors, a linalg op, or a copy reads and writes outside of its
+    operands if their sizes are not what it wants. Types show constant sizes only. This pass
     adds a `cf.assert` in functions of the host for what neither types nor ops in
     front show: that operands have the same sizes, that a cast's sizes are so,
     that slices and elements lie in their tensor, that a shape that is expanded

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Analysis/Sizes/SizeChecks.h"
+#include "GPUAsync/IR/GPUAsyncOps.h"
 #include "GPUAsync/Upstream/IntegerRanges.h"
 
 #include "mlir/Analysis/DataFlow/ConstantPropagationAnalysis.h"
@@ -731,6 +732,14 @@ void SizeChecks::visitOp(Operation *op) {
             isa<MemRefType>(copy.getTarget().getType()))
           compareAll({copy.getSource(), copy.getTarget()}, -1,
                      "source and destination");
+      })
+      .Case([&](gpu::MemcpyOp copy) {
+        compareAll({copy.getSrc(), copy.getDst()}, -1,
+                   "source and destination");
+      })
+      .Case([&](gpuasync::MemcpyOp copy) {
+        compareAll({copy.getSource(), copy.getDestination()}, -1,
+                   "source and destination");
       })
       .Case([&](bufferization::MaterializeInDestinationOp write) {
         compareAll({write.getSource(), write.getDest()}, -1,

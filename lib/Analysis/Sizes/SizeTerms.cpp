@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Analysis/Sizes/SizeTerms.h"
+#include "GPUAsync/IR/GPUAsyncOps.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -140,8 +142,8 @@ SizeTerm SizeTerms::findResult(OpResult result, int64_t dim) {
     return size;
   }
   return TypeSwitch<Operation *, SizeTerm>(op)
-      .Case<tensor::EmptyOp, tensor::SplatOp, memref::AllocOp,
-            memref::AllocaOp>(
+      .Case<tensor::EmptyOp, tensor::SplatOp, memref::AllocOp, memref::AllocaOp,
+            gpu::AllocOp, gpuasync::AllocOp>(
           [&](auto made) { return dynamicSize(made.getDynamicSizes()); })
       .Case([&](tensor::GenerateOp made) {
         return dynamicSize(made.getDynamicExtents());
