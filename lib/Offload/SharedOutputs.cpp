@@ -58,6 +58,41 @@ static bool isOwnSlice(Operation *user, Value output,
          !goesElsewhere(slice.getResult(), insert);
 }
 
+/// Whether `index` is always less than `bound`: it counts up to it.
+static bool isBelow(Value index, OpFoldResult bound) {
+  auto iv = dyn_cast<BlockArgument>(index);
+  auto counting =
+      iv ? dyn_cast<scf::ForOp>(iv.getOwner()->getParentOp()) : scf::ForOp();
+  return counting && counting.getInductionVar() == iv &&
+         isEqualConstantIntOrValue(counting.getUpperBound(), bound);
+}
+
+/// Whether `user` reads one element that no iteration writes, or that this
+/// iteration writes after it. In the first case an index of the element differs
+/// from the one that all iterations write.
+static bool isUnwrittenElement(Operation *user, Value output,
+                               tensor::ParallelInsertSliceOp insert) {
+  auto extract = dyn_cast<tensor::ExtractOp>(user);
+  if (!extract || !insert || extract.getTensor() != output)
+    return false;
+  auto loop = insert->getParentOfType<scf::ForallOp>();
+  bool isOwn = true;
+  for (auto [index, offset, size] :
+       llvm::zip_equal(extract.getIndices(), insert.getMixedOffsets(),
+                       insert.getMixedSizes())) {
+    if (!isConstantIntValue(size, 1)) {
+      isOwn = false;
+      continue;
+    }
+    auto written = dyn_cast<Value>(offset);
+    const bool isSame = !written || loop.isDefinedOutsideOfLoop(written);
+    if (isSame && isBelow(index, offset))
+      return true;
+    isOwn &= isEqualConstantIntOrValue(index, offset);
+  }
+  return isOwn;
+}
+
 void offload::readBeforeLoop(scf::ForallOp loop) {
   for (BlockArgument output : loop.getRegionIterArgs()) {
     SmallVector<tensor::ParallelInsertSliceOp> inserts;
@@ -73,7 +108,8 @@ void offload::readBeforeLoop(scf::ForallOp loop) {
       auto insert = dyn_cast<tensor::ParallelInsertSliceOp>(user);
       const bool isWritten = insert && &use == &insert.getDestMutable();
       return !isWritten && !isa<tensor::DimOp>(user) &&
-             !isOwnSlice(user, output, only);
+             !isOwnSlice(user, output, only) &&
+             !isUnwrittenElement(user, output, only);
     });
   }
 }

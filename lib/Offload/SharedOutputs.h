@@ -16,7 +16,8 @@ namespace mlir::gpuasync::offload {
 /// Has iterations read the tensor in front of the loop in place of the shared
 /// output, so that bufferization copies it, where one may otherwise read what
 /// itself or another one has written. A slice that the iteration writes itself,
-/// and has read by then, stays in place.
+/// and has read by then, stays in place, and so does an element that no
+/// iteration writes.
 void readBeforeLoop(scf::ForallOp loop);
 
 } // namespace mlir::gpuasync::offload
