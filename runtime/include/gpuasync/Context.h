@@ -167,7 +167,8 @@ gpuasync_context_stream_destroy(gpuasync_stream *stream) GPUASYNC_NOEXCEPT;
 /// otherwise.
 GPUASYNC_API void gpuasync_set_timeout(double seconds) GPUASYNC_NOEXCEPT;
 
-/// How long a host wait polls before it sleeps, in microseconds. First value:
+/// Sets how long a host wait on a GPU polls before it sleeps: about five times
+/// as many microseconds (docs/reference/Runtime.md, "Host waits"). First value:
 /// GPU_ASYNC_SPIN_US, else 50, or 0 on one processor.
 GPUASYNC_API void gpuasync_set_spin(double microseconds) GPUASYNC_NOEXCEPT;
 

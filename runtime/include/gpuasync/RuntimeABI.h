@@ -672,7 +672,8 @@ GPUASYNC_API void gpuasync_cpu_assert_fail(const gpuasync_cpu_block_ctx *ctx,
 /// Called before its code or constant data goes away, which may go after
 /// success only: an error (GPUASYNC_TIMEOUT, a call from inside a frame of the
 /// program) says what may still run, and the call can be repeated. Idempotent;
-/// null is ignored.
+/// null is ignored. Not final: a frame that is entered after success registers
+/// the program again, and it is to be released again.
 /// Success in a forked child, where nothing runs; GPUASYNC_SHUT_DOWN in a
 /// process that exits.
 GPUASYNC_API gpuasync_status *
