@@ -29,16 +29,20 @@ using namespace llvm;
 
 namespace gpurunner {
 
-/// What to say besides an error about arguments if the parts of a lowered
-/// memref are among them: two pointers and an offset.
+/// Returns the reason to put before an error about arguments or results where
+/// the function has parts of lowered memrefs: two pointers and an offset among
+/// the arguments, or a struct as a result. Else empty.
 static const char *explainLowered(const Signature &signature) {
   ArrayRef<mlir::Type> types = signature.arguments;
   for (; types.size() > 2; types = types.drop_front())
     if (mlir::isa<mlir::LLVM::LLVMPointerType>(types[0]) &&
         mlir::isa<mlir::LLVM::LLVMPointerType>(types[1]) &&
         types[2].isInteger(64))
-      return "; the file is lowered already, to one argument for each part of "
-             "a memref: give the file from before";
+      return "the file is lowered already, to one argument for each part of "
+             "a memref: give the file from before; ";
+  if (any_of(signature.results, llvm::IsaPred<mlir::LLVM::LLVMStructType>))
+    return "the file is lowered already, to structs of what a function "
+           "returns: give the file from before; ";
   return "";
 }
 
@@ -55,27 +59,28 @@ Expected<CallFrame> CallFrame::create(const Signature &signature,
   for (auto [i, type] : enumerate(signature.arguments)) {
     std::string wrong = unsupported(type);
     if (!wrong.empty())
-      return createStringError("argument " + Twine(i) + " of " + text + " " +
-                               wrong);
+      return createStringError(explainLowered(signature) +
+                               Twine("argument ") + Twine(i) + " of " + text +
+                               " " + wrong);
   }
   for (auto [i, type] : enumerate(signature.results)) {
     std::string wrong = unsupported(type);
     if (!wrong.empty())
-      return createStringError("result " + Twine(i) + " of @" + signature.name +
-                               ", " + typeText(type) + ", " + wrong);
+      return createStringError(explainLowered(signature) + Twine("result ") +
+                               Twine(i) + " of @" + signature.name + ", " + typeText(type) + ", " + wrong);
   }
   if (inputs.size() != count)
-    return createStringError(text + " takes " + Twine(count) +
+    return createStringError(explainLowered(signature) + text + " takes " + Twine(count) +
                              (count == 1 ? " argument" : " arguments") +
                              ", but " + Twine(inputs.size()) +
-                             " --input were given" + explainLowered(signature));
+                             " --input were given");
   for (auto [i, type] : enumerate(signature.arguments)) {
     std::string name =
         "--input " + std::to_string(i) + " of " + std::to_string(count);
     Expected<Value> value = makeArgument(type, inputs[i], name);
     if (!value)
-      return createStringError(toString(value.takeError()) +
-                               explainLowered(signature));
+      return createStringError(explainLowered(signature) +
+                               toString(value.takeError()));
     value->name = name + " (" + shapeText(value->shape, value->element) + ")";
     frame.arguments.push_back(std::move(*value));
   }

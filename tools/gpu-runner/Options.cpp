@@ -464,6 +464,18 @@ Expected<Options> parseOptions(int argc, char **argv) {
                      }});
   }
 
+  auto find = [&table](StringRef name) {
+    return find_if(
+        table, [name](const Option &option) { return name == option.name; });
+  };
+  // `-` and negative numbers are values. Nothing that starts with -- is one.
+  auto isOption = [&](StringRef argument) {
+    if (!argument.consume_front("-"))
+      return false;
+    return argument.starts_with("-") ||
+           find(argument.split('=').first) != table.end();
+  };
+
   // The first option that says how a program runs or what is reported of it.
   StringRef ofRun;
   bool haveFile = false, optionsEnd = false;
@@ -484,9 +496,7 @@ Expected<Options> parseOptions(int argc, char **argv) {
     StringRef body = argument.drop_front(argument.starts_with("--") ? 2 : 1);
     auto [name, value] = body.split('=');
     bool hasValue = body.contains('=');
-    auto option = find_if(table, [name = name](const Option &option) {
-      return name == option.name;
-    });
+    auto option = find(name);
     if (option == table.end() && name.size() == 2 && name[0] == 'O')
       return createStringError("'" + Twine(argument) +
                                "' is none of -O0, -O1, -O2, -O3");
@@ -514,6 +524,10 @@ Expected<Options> parseOptions(int argc, char **argv) {
       if (i + 1 == argc)
         return createStringError("--" + name + " needs a value");
       value = argv[++i];
+      if (isOption(value))
+        return createStringError("--" + name + " needs a value, and '" + value +
+                                 "' is an option; write --" + name +
+                                 "=VALUE");
     }
     if (Error error = option->set(value))
       return std::move(error);

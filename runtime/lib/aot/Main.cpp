@@ -348,7 +348,8 @@ void Program::parse(int argc, char **argv) {
     } else if (!optionsEnd && text.compare(0, 9, "--device=") == 0) {
       device = argv[i] + 9;
     } else if (!optionsEnd && text == "-o") {
-      if (++i == argc)
+      // A file whose name begins with - is ./-NAME.
+      if (++i == argc || (argv[i][0] == '-' && argv[i][1]))
         die("-o needs a file");
       addOutput(argv[i], next);
     } else if (!optionsEnd && text[0] == '-' && text[1] &&

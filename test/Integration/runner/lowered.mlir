@@ -14,9 +14,12 @@
 
 // Each memref is several arguments then.
 // RUN: not gpu-runner --device=cpu %t.abort.mlir -e fill --input=4xi32 2>&1 | FileCheck %s --check-prefix=PARTS
-// PARTS: error: @fill(!llvm.ptr, !llvm.ptr, i64, i64, i64) takes 5 arguments, but 1 --input were given; the file is lowered already, to one argument for each part of a memref: give the file from before
+// PARTS: error: the file is lowered already, to one argument for each part of a memref: give the file from before; @fill(!llvm.ptr, !llvm.ptr, i64, i64, i64) takes 5 arguments, but 1 --input were given
 // RUN: not gpu-runner --device=cpu %t.abort.mlir -e fill --input=4xi32 --input=null --input=0 --input=4 --input=1 2>&1 | FileCheck %s --check-prefix=POINTER
-// POINTER: error: --input 0 of 5: '4xi32' has elements of type i32, but the argument is of type !llvm.ptr; the file is lowered already
+// POINTER: error: the file is lowered already, {{.*}}; --input 0 of 5: '4xi32' has elements of type i32, but the argument is of type !llvm.ptr
+// A memref that is returned is a struct.
+// RUN: not gpu-runner --device=cpu %t.abort.mlir -e made 2>&1 | FileCheck %s --check-prefix=STRUCT
+// STRUCT: error: the file is lowered already, to structs of what a function returns: give the file from before; result 0 of @made, !llvm.struct<{{.*}}>, is not a number
 
 // A gap in what a file needs is said at the place, before anything runs.
 // RUN: not gpu-runner --device=cpu %t.host.mlir -e calls_outside 2>&1 | FileCheck %s --check-prefix=OUTSIDE
@@ -53,4 +56,9 @@ func.func @fill(%x: memref<4xi32>) {
   gpu.memcpy %x, %d : memref<4xi32>, memref<4xi32>
   gpu.dealloc %d : memref<4xi32>
   return
+}
+
+func.func @made() -> memref<4xi32> {
+  %x = gpu.alloc host_shared () : memref<4xi32>
+  return %x : memref<4xi32>
 }

@@ -90,6 +90,21 @@
 // CPUONLY: error: --subgroup-size=16: only on the cpu device, not for nvptx:sm_90
 // RUN: not gpu-runner %s -e 2>&1 | FileCheck %s --check-prefix=VALUE
 // VALUE: error: --e needs a value
+// An option is no value of the one before it; - and negative numbers are values.
+// RUN: rm -rf %t.values && mkdir %t.values && cd %t.values
+// RUN: not gpu-runner --device=cpu %s --trace --print-schedule 2>&1 | FileCheck %s --check-prefix=NOFILENAME
+// NOFILENAME: error: --trace needs a value, and '--print-schedule' is an option; write --trace=VALUE
+// RUN: not gpu-runner --device=cpu %s --trace --input=4xf32=1 2>&1 | FileCheck %s --check-prefix=SWALLOWED
+// SWALLOWED: error: --trace needs a value, and '--input=4xf32=1' is an option
+// RUN: not gpu-runner --device=cpu %s --cache --profile 2>&1 | FileCheck %s --check-prefix=NOFOLDER
+// NOFOLDER: error: --cache needs a value, and '--profile' is an option
+// RUN: not gpu-runner %s --emit=llvm -o -O2 2>&1 | FileCheck %s --check-prefix=NOOUTPUT
+// NOOUTPUT: error: --o needs a value, and '-O2' is an option
+// RUN: not gpu-runner --device=cpu %s -e --help 2>&1 | FileCheck %s --check-prefix=NOENTRY
+// NOENTRY: error: --e needs a value, and '--help' is an option
+// RUN: gpu-runner --device=cpu %s -e negated --input -3 --output "" --output - | FileCheck %s --check-prefix=NEGATED
+// NEGATED: i32=3
+// RUN: ls %t.values | count 0
 // RUN: not gpu-runner %s --benchmark=1 2>&1 | FileCheck %s --check-prefix=NOVALUE
 // NOVALUE: error: --benchmark=1: expected table or nothing
 // RUN: not gpu-runner %s %s 2>&1 | FileCheck %s --check-prefix=FILES
@@ -108,13 +123,18 @@
 // RUN: not gpu-runner --device=cpu %s --entry-point-result=void 2>&1 | FileCheck %s --check-prefix=NOTVOID
 // NOTVOID: error: --entry-point-result=void: @main returns i32
 // RUN: not gpu-runner --device=cpu %s -e hidden 2>&1 | FileCheck %s --check-prefix=PRIVATE
-// PRIVATE: error: the entry point @hidden is private in {{.*}}; name one of these with -e: @main(), @broken(), @device(), @half()
+// PRIVATE: error: the entry point @hidden is private in {{.*}}; name one of these with -e: @main(), @negated(i32), @broken(), @device(), @half()
 // RUN: not gpu-runner --device=cpu %s -e outside 2>&1 | FileCheck %s --check-prefix=DECLARED
 // DECLARED: error: the entry point @outside is only declared
 
 func.func private @outside()
 func.func @main() -> i32 {
   %0 = arith.constant 42 : i32
+  return %0 : i32
+}
+func.func @negated(%x: i32) -> i32 {
+  %zero = arith.constant 0 : i32
+  %0 = arith.subi %zero, %x : i32
   return %0 : i32
 }
 func.func @broken() {
