@@ -19,6 +19,18 @@ using namespace llvm;
 
 namespace gpuexec {
 
+char DeviceError::ID = 0;
+
+uint32_t DeviceError::codeOf(Error &error, uint32_t other) {
+  uint32_t code = other;
+  error = handleErrors(std::move(error),
+                       [&code](std::unique_ptr<DeviceError> device) -> Error {
+                         code = device->code;
+                         return Error(std::move(device));
+                       });
+  return code;
+}
+
 std::vector<Device> allDevices() {
   std::vector<Device> devices;
   gpuasync_device_list(
@@ -162,7 +174,7 @@ Error DeviceStart::error() {
   if (said.contains("is no device"))
     message += suggestDevice(ofVariable ? said.split('\'').second : asked);
   if (ofVariable && !targetsOf(wanted, devices).empty())
-    return createStringError(message);
+    return make_error<DeviceError>(status.code(), message);
   raw_string_ostream os(message);
   os << "\nthe devices are:";
   for (const Device &device : devices) {
@@ -177,7 +189,7 @@ Error DeviceStart::error() {
       os << left_justify(device.device, 8)
          << "unavailable (why: gpu-runner --list-devices)";
   }
-  return createStringError(message);
+  return make_error<DeviceError>(status.code(), message);
 }
 
 Expected<std::vector<std::string>> DeviceStart::targets() {

@@ -31,6 +31,22 @@ struct Device {
 std::vector<Device> allDevices();
 void printDevice(llvm::raw_ostream &os, const Device &device);
 
+/// The error of a device that cannot be opened. Its message may have several
+/// lines: the last ones list the devices.
+class DeviceError : public llvm::ErrorInfo<DeviceError, llvm::StringError> {
+public:
+  static char ID;
+  /// `code` is that of the runtime's status, GPUASYNC_UNAVAILABLE say.
+  DeviceError(uint32_t code, const llvm::Twine &message)
+      : ErrorInfo(message, llvm::inconvertibleErrorCode()), code(code) {}
+
+  /// Returns the code of `error`, which stays as it is, or `other` if it is no
+  /// DeviceError.
+  static uint32_t codeOf(llvm::Error &error, uint32_t other);
+
+  const uint32_t code;
+};
+
 class DeviceStart {
 public:
   /// Starts opening `device`, as --device has it; where the system gives no
@@ -54,6 +70,7 @@ public:
 
 private:
   void run();
+  /// Returns the DeviceError of a device that was not opened.
   llvm::Error error();
 
   const std::string wanted, what;

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Execution/Compile.h"
+#include "Execution/DeviceStart.h"
 #include "GPUAsync/Kernels/CPU/Object.h"
 #include "Library/Loading.h"
 #include "Library/Status.h"
@@ -223,14 +224,14 @@ static gpuasync_status *make(std::optional<StringRef> text,
     executable->timing = program->timing.table();
   }
   if (error) {
+    const uint32_t code = DeviceError::codeOf(error, GPUASYNC_INVALID_ARGUMENT);
     std::string message = toString(std::move(error));
     std::string said = StringRef(executable->said).rtrim().str();
     if (!message.empty() && !said.empty())
       message += "; ";
     message += said;
-    return fail(GPUASYNC_INVALID_ARGUMENT, message.empty()
-                                               ? name + ": cannot be compiled"
-                                               : Twine(message));
+    return fail(code, message.empty() ? name + ": cannot be compiled"
+                                      : Twine(message));
   }
   if (isThere)
     *out = executable.release();

@@ -20,6 +20,7 @@ using namespace gpuexec;
 /// A status is one line; the list of devices, a line each, goes into it with
 /// what separates them.
 static Error inOneLine(Error error) {
+  const uint32_t code = DeviceError::codeOf(error, GPUASYNC_INVALID_ARGUMENT);
   SmallVector<StringRef> lines;
   std::string text = toString(std::move(error));
   StringRef(text).split(lines, '\n');
@@ -31,7 +32,7 @@ static Error inOneLine(Error error) {
     line +=
         next.starts_with(" ") ? (name + ": " + rest.ltrim()).str() : next.str();
   }
-  return createStringError(line);
+  return make_error<DeviceError>(code, line);
 }
 
 /// Whether the context refuses calls since it was closed, by a caller or by the

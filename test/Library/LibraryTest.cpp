@@ -1041,6 +1041,7 @@ TEST(Library, WrongPrograms) {
   EXPECT_TRUE(says(status, "is none of opt-level")) << status.message();
   status = compile(product, executable, nullptr, "abacus");
   EXPECT_TRUE(says(status, "device abacus")) << status.message();
+  EXPECT_EQ(status.code(), GPUASYNC_INVALID_ARGUMENT);
   // In one line, and one device is told from the next.
   EXPECT_TRUE(says(status, "; the devices are: cuda: unavailable (why: "))
       << status.message();
@@ -1053,6 +1054,17 @@ TEST(Library, WrongPrograms) {
       << status.message();
   EXPECT_TRUE(says(status, "rename it")) << status.message();
   EXPECT_EQ(executable, nullptr);
+}
+
+TEST(Library, ADeviceThatIsNotThereHasTheCodeOfOpeningIt) {
+  for (const char *device : {"cuda:4095", "hip:4095"}) {
+    gpuasync_executable *executable = nullptr;
+    Status status = compile(product, executable, nullptr, device);
+    EXPECT_EQ(executable, nullptr);
+    EXPECT_EQ(status.code(), GPUASYNC_UNAVAILABLE) << status.message();
+    gpuasync::Context context;
+    EXPECT_EQ(gpuasync::Context::open(device, context).code(), status.code());
+  }
 }
 
 TEST(Library, UnsupportedTypesAreSaidAtLookup) {

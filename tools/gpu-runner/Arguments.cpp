@@ -59,21 +59,21 @@ Expected<CallFrame> CallFrame::create(const Signature &signature,
   for (auto [i, type] : enumerate(signature.arguments)) {
     std::string wrong = unsupported(type);
     if (!wrong.empty())
-      return createStringError(explainLowered(signature) +
-                               Twine("argument ") + Twine(i) + " of " + text +
-                               " " + wrong);
+      return createStringError(explainLowered(signature) + Twine("argument ") +
+                               Twine(i) + " of " + text + " " + wrong);
   }
   for (auto [i, type] : enumerate(signature.results)) {
     std::string wrong = unsupported(type);
     if (!wrong.empty())
       return createStringError(explainLowered(signature) + Twine("result ") +
-                               Twine(i) + " of @" + signature.name + ", " + typeText(type) + ", " + wrong);
+                               Twine(i) + " of @" + signature.name + ", " +
+                               typeText(type) + ", " + wrong);
   }
   if (inputs.size() != count)
-    return createStringError(explainLowered(signature) + text + " takes " + Twine(count) +
-                             (count == 1 ? " argument" : " arguments") +
-                             ", but " + Twine(inputs.size()) +
-                             " --input were given");
+    return createStringError(
+        explainLowered(signature) + text + " takes " + Twine(count) +
+        (count == 1 ? " argument" : " arguments") + ", but " +
+        Twine(inputs.size()) + " --input were given");
   for (auto [i, type] : enumerate(signature.arguments)) {
     std::string name =
         "--input " + std::to_string(i) + " of " + std::to_string(count);

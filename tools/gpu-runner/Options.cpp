@@ -526,8 +526,7 @@ Expected<Options> parseOptions(int argc, char **argv) {
       value = argv[++i];
       if (isOption(value))
         return createStringError("--" + name + " needs a value, and '" + value +
-                                 "' is an option; write --" + name +
-                                 "=VALUE");
+                                 "' is an option; write --" + name + "=VALUE");
     }
     if (Error error = option->set(value))
       return std::move(error);
