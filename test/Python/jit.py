@@ -109,10 +109,44 @@ class Jit(unittest.TestCase):
                 call(1.0, w=2.0, y=1.0)
             with self.assertRaisesRegex(ga.ArgumentError, "multiple values for argument 'x'"):
                 call(1.0, 2.0, x=1.0)
-        with self.assertRaisesRegex(ga.ArgumentError, r"^argument 2, y\['b'\]\[0\], of a function of gpu_async.jit is of the type str"):
+        with self.assertRaisesRegex(ga.ArgumentError, r"^argument 1, y\['b'\]\[0\], of f, a function of gpu_async.jit, is of the type str"):
             g(1.0, y={"b": ["text"], "a": 1.0})
-        with self.assertRaisesRegex(ga.ArgumentError, r"^argument 1, rest\[1\], .* is of the type str"):
+        with self.assertRaisesRegex(ga.ArgumentError, r"^argument 2, rest\[1\], .* is of the type str"):
             ga.jit(lambda x, *rest: x, device="cpu", static_argnums=1)(1.0, 2, "text")
+
+    def test_the_number_of_an_argument_is_that_of_static_argnums(self):
+        x = np.ones(3, "f")
+
+        def f(p, x, *rest, scale=1):
+            return p["a"]
+
+        g = ga.jit(f, device="cpu")
+        tree = {"a": x, "b": x, "c": x}
+        for args, named, name in (((tree, "text"), {}, "argument 1, x"), (({"a": [x, "text"]}, x), {}, r"argument 0, p\['a'\]\[1\]"),
+                                  ((), {"p": tree, "x": "text"}, "argument 1, x"), ((tree, x, x, [x, "text"]), {}, r"argument 3, rest\[1\]\[1\]"),
+                                  ((tree, x), {"scale": [x, "text"]}, r"argument scale\[1\]")):
+            with self.assertRaisesRegex(ga.ArgumentError, "^%s, of f, a function of gpu_async.jit, is of the type str" % name):
+                g(*args, **named)
+        self.assertIs(type(ga.jit(f, device="cpu", static_argnums=1)(tree, "text")), ga.Array)
+        with self.assertRaisesRegex(ga.ArgumentError, "^argument 2, y, of <lambda>, .* is of the type str"):
+            ga.jit(lambda n, p, y: p, device="cpu", static_argnums=0)(2, [x, x], "text")
+
+    def test_arrays_without_numbers(self):
+        x = np.ones(3, "f")
+        g = ga.jit(lambda p, x: x, device="cpu")
+        for array, text in ((np.array(["ab", "c"]), r"strings \(<U2\), which cannot be passed; pass a number for each string, or a tuple "
+                             "as an argument of static_argnums or static_argnames$"),
+                            (np.array([b"ab"]), "strings"), (np.zeros(2, [("a", "f4"), ("b", "i4")]), "records .* pass an array for each field"),
+                            (np.zeros(2, "V4"), "records"), (np.array([None, 1], object), "objects .* an array of numbers"),
+                            (np.array(["2026-01-01"], "M8[D]"), r"dates .* their integers, x.view\(\"int64\"\)"),
+                            (np.array([1], "m8[s]"), "durations")):
+            with self.assertRaisesRegex(ga.ArgumentError, "^argument 0, p, of <lambda>, a function of gpu_async.jit, is an array of " + text):
+                g(array, x)
+            if array.dtype.kind != "V":
+                with self.assertRaisesRegex(ga.ArgumentError, "^argument 0, p, of <lambda>, .*, is an array of " + text):
+                    jax.jit(lambda x: ga.jit(lambda p, x: x, device="cpu", ffi=True)(array, x))(x)
+        with self.assertRaisesRegex(ga.ArgumentError, "^argument 0, p, .*, is of (float128|longdouble), which"):
+            g(np.zeros(2, np.longdouble), x)
 
     def test_static_arguments(self):
         def power(x, n, reverse=False):
@@ -400,9 +434,9 @@ assert jnp.sum(jnp.array(r)) == 2 and ga.Array not in jax._src.core.pytype_aval_
 
     def test_types_that_arrays_do_not_have(self):
         x = jnp.ones(4).astype(jnp.float8_e4m3fn)
-        with self.assertRaisesRegex(ga.ArgumentError, "argument 1, x, of a function of gpu_async.jit is of float8_e4m3fn, which .* float64"):
+        with self.assertRaisesRegex(ga.ArgumentError, "argument 1, x, of <lambda>, a function of gpu_async.jit, is of float8_e4m3fn, which .* float64"):
             ga.jit(lambda y, x: x.astype("f"), device="cpu")(1, x)
-        with self.assertRaisesRegex(ga.ArgumentError, "result 1 of a function of gpu_async.jit is of int4, which .* convert in the function"):
+        with self.assertRaisesRegex(ga.ArgumentError, "result 1 of <lambda>, a function of gpu_async.jit, is of int4, which .* convert in the function"):
             ga.jit(lambda x: (x, x.astype(jnp.int4)), device="cpu")(np.ones(4, "f"))
         bits = jax.lax.bitcast_convert_type(x, jnp.uint8)
         f = ga.jit(lambda bits: jax.lax.bitcast_convert_type(bits, jnp.float8_e4m3fn).astype("f"), device="cpu")
@@ -620,11 +654,11 @@ assert jnp.sum(jnp.array(r)) == 2 and ga.Array not in jax._src.core.pytype_aval_
         deleted.delete()
         g = ga.jit(lambda n, p, *, k: p["x"] * n + k["y"][0], device="cpu")
         for args, k, name in (((2, {"x": deleted}), {"y": [1.0]}, r"argument 1, p\['x'\]"),
-                              ((2, {"x": jnp.ones(3)}), {"y": [deleted]}, r"argument 2, k\['y'\]\[0\]")):
-            with self.assertRaisesRegex(ga.ArgumentError, "^%s, of a function of gpu_async.jit \\(tensor<3xf32>\\): the array of JAX's has been deleted, or donated" % name):
+                              ((2, {"x": jnp.ones(3)}), {"y": [deleted]}, r"argument k\['y'\]\[0\]")):
+            with self.assertRaisesRegex(ga.ArgumentError, "^%s \\(tensor<3xf32>\\), of <lambda>, a function of gpu_async.jit: the array of JAX's has been deleted, or donated" % name):
                 g(*args, k=k)
         h = ga.jit(lambda n, p: p["x"] * n, device="cpu", static_argnums=0)
-        with self.assertRaisesRegex(ga.ArgumentError, r"^argument 0, p\['x'\], of a function"):
+        with self.assertRaisesRegex(ga.ArgumentError, r"^argument 1, p\['x'\] \(tensor<3xf32>\), of <lambda>, a function"):
             h(2, {"x": deleted})
 
     def test_weak_types(self):

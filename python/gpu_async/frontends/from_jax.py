@@ -142,7 +142,7 @@ class Jit:
                 leaves[number], made = take(kind, _take)(leaf)
             except _Refused as refused:
                 raise gpu_async.ArgumentError(
-                    self._describe((args, named), values, number, "is of " + refused.args[0])) from None
+                    self._describe((args, named), values, number, ", is " + refused.args[0])) from None
             types.append(made)
         key = tree, tuple(types), values, kept.settings()
         compiled = self._compiled.get(key)
@@ -163,15 +163,15 @@ class Jit:
         by_value = [place for place, (_, _, how) in enumerate(types) if how in (NUMBER, WEAK)]
         for number, (_, dtype, _) in enumerate(types):
             if not _is_supported(dtype):
-                raise gpu_async.ArgumentError(self._describe(shapes, values, number, "is of " + _UNSUPPORTED % dtype.name))
+                raise gpu_async.ArgumentError(self._describe(shapes, values, number, ", is " + _unsupported(dtype)))
         stages = timings.Stages()
         traced = self._trace(shapes, values)
         stages.end("tracing by JAX")
         results, tree = jax.tree_util.tree_flatten(traced.out_info)
         for number, result in enumerate(results):
             if not _is_supported(result.dtype):
-                raise gpu_async.ArgumentError("result %d of a function of gpu_async.jit is of %s"
-                                              % (number, _UNSUPPORTED % result.dtype.name))
+                raise gpu_async.ArgumentError("result %d of %s, a function of gpu_async.jit, is %s" % (
+                    number, static.name_of(self._function), _unsupported(result.dtype)))
         calls = host_calls.HostCalls()
         arrays = [place for place, (_, _, how) in enumerate(types) if how in (ARRAY, WEAK_ARRAY)]
         donated = self._find_donated(shapes, values, arrays)
@@ -225,6 +225,11 @@ class Jit:
         """Whether calls from programs of JAX's pass arrays of the type."""
         return _is_supported(dtype) and not _is_key(dtype)
 
+    @staticmethod
+    def _why_no_numbers(dtype):
+        """See _no_numbers."""
+        return _no_numbers(dtype)
+
     def _find_donated(self, shapes, values, order):
         """The numbers of the program's arguments that are donated. Numbers passed by value have no memory."""
         if self._donated is None:
@@ -250,15 +255,19 @@ class Jit:
             raise gpu_async.ArgumentError("%s%s of gpu_async.jit is given %d arguments by position and %s by name: %s" % (
                 static.name_of(self._function), signature, len(args), ", ".join(named) or "none", error)) from None
 
-    def _describe(self, traced, values, number, text):
-        """A message about a leaf of the traced arguments. It names the leaf as the function does: x['w']."""
+    def _describe(self, traced, values, number, text, type=""):
+        """A message about a leaf of the traced arguments. It names the leaf as the function does, x['w'], and has the
+        number that static_argnums takes for the parameter: none of one that is given by name only."""
         path, _ = jax.tree_util.tree_flatten_with_path(traced)[0][number]
         if path[0].idx == 0:
             place = static.place_of(path[1].idx, values)
             name = static.parameter_at(self._function, place)
         else:
             name = path[1].key
-        return "argument %d, %s%s, of a function of gpu_async.jit %s" % (number, name, jax.tree_util.keystr(path[2:]), text)
+            place = static.place_by_name(self._function, name)
+        leaf = name + jax.tree_util.keystr(path[2:])
+        return "argument %s%s, of %s, a function of gpu_async.jit%s" % (
+            leaf if place is None else "%d, %s" % (place, leaf), type, static.name_of(self._function), text)
 
     def _name_leaf(self, error, args, named, order):
         """An error of the program's about an argument as one that names the leaf."""
@@ -273,8 +282,8 @@ class Jit:
         leaf = jax.tree_util.tree_leaves((args, named))[number]
         if isinstance(leaf, jax.Array) and leaf.is_deleted():
             why = "the array of JAX's has been deleted, or donated to another function; give the result of that function"
-        text = "(%s): %s" % (found[2], why)
-        return gpu_async.ArgumentError(self._describe((args, named), values, number, text), error.code)
+        return gpu_async.ArgumentError(
+            self._describe((args, named), values, number, ": " + why, " (%s)" % found[2]), error.code)
 
 
 class _Calling:
@@ -398,7 +407,23 @@ def _is_key(dtype):
 
 def _is_supported(dtype):
     """Whether arrays of programs have the type; JAX has others."""
-    return _is_key(dtype) or dtype.name == "bfloat16" or dtype.kind in "biufc"
+    return _is_key(dtype) or dtype.name == "bfloat16" or dtype.kind in "biufc" and dtype.itemsize <= (16 if dtype.kind == "c" else 8)
+
+
+def _unsupported(dtype):
+    """What to say of an array whose type _is_supported is not."""
+    return _no_numbers(dtype) or "of " + _UNSUPPORTED % dtype.name
+
+
+def _no_numbers(dtype):
+    """What to say of an array of NumPy's whose elements are no numbers; None of one of numbers."""
+    if not isinstance(dtype, numpy.dtype) or dtype.kind not in "SUTOMmV" or dtype.kind == "V" and dtype.type is not numpy.void:
+        return None  # JAX's small types are of the kind V, too
+    elements, instead = {"V": ("records", "an array for each field"), "O": ("objects", "an array of numbers, x.astype(\"float32\") say"),
+                         "M": ("dates", "their integers, x.view(\"int64\")"), "m": ("durations", "their integers, x.view(\"int64\")")
+                         }.get(dtype.kind, ("strings", "a number for each string"))
+    return ("an array of %s (%s), which cannot be passed; pass %s, or a tuple as an argument of static_argnums or static_argnames"
+            % (elements, dtype, instead))
 
 
 # The types that are the same with jax_enable_x64 and without.
@@ -462,7 +487,7 @@ def _take(leaf):
             return jax.random.key_data(leaf), (leaf.shape, given, ARRAY)
         dtype = jax.dtypes.canonicalize_dtype(jax.dtypes.result_type(leaf) if given is None else given)
     except TypeError:  # of another library
-        raise _Refused("the type %s with elements of %s, which JAX does not know; give numpy.asarray(x) or "
+        raise _Refused("of the type %s with elements of %s, which JAX does not know; give numpy.asarray(x) or "
                        "jax.dlpack.from_dlpack(x)" % (type(leaf).__name__, given)) from None
     if not dtype.isnative:
         dtype = dtype.newbyteorder("=")
@@ -482,7 +507,7 @@ def _no_argument(leaf):
     register = ""
     if dataclasses.is_dataclass(leaf):
         register = "; if its fields are arrays, register the class, jax.tree_util.register_dataclass(%s)" % type(leaf).__name__
-    return ("the type %s, neither an array nor a number%s; name it in static_argnums or static_argnames, or take it from around "
+    return ("of the type %s, neither an array nor a number%s; name it in static_argnums or static_argnames, or take it from around "
             "the function (functools.partial)" % (type(leaf).__name__, register))
 
 

@@ -11,6 +11,7 @@ import uuid
 
 import jax
 import jax.extend.core
+import numpy
 from jax.interpreters import ad, batching, mlir
 
 import gpu_async
@@ -38,10 +39,8 @@ class Calls:
             try:
                 leaves[number] = leaf if isinstance(leaf, jax.core.Tracer) else jax.numpy.asarray(leaf)
             except TypeError:
-                raise gpu_async.ArgumentError(self._jit._describe(
-                    (args, named), values, number,
-                    "is of the type %s, neither an array nor a number; name it in static_argnums or static_argnames"
-                    % type(leaf).__name__)) from None
+                why = self._why_no_argument(leaf)
+                raise gpu_async.ArgumentError(self._jit._describe((args, named), values, number, ", is " + why)) from None
         types = tuple((leaf.shape, leaf.dtype, leaf.weak_type) for leaf in map(jax.typeof, leaves))
         key = tree, types, values, kept.settings()
         with self._lock:
@@ -49,6 +48,13 @@ class Calls:
             if call is None:
                 call = self._known[key] = _Call(self._jit, tree, types, values)
         return jax.tree_util.tree_unflatten(call.tree, _call_p.bind(*leaves, call=call))
+
+
+    def _why_no_argument(self, leaf):
+        """What to say of a leaf that JAX makes no array of."""
+        if not isinstance(leaf, (numpy.ndarray, numpy.generic)):
+            return "of the type %s, neither an array nor a number; name it in static_argnums or static_argnames" % type(leaf).__name__
+        return self._jit._why_no_numbers(leaf.dtype) or "of " + _UNSUPPORTED % leaf.dtype
 
 
 class _Call:
@@ -60,7 +66,7 @@ class _Call:
         shapes = jax.tree_util.tree_unflatten(tree, shapes)
         for number, (_, dtype, _) in enumerate(types):
             if not jit._takes_in_jax(dtype):
-                raise nesting.Unfit(jit._describe(shapes, values, number, "is of " + _UNSUPPORTED % dtype))
+                raise nesting.Unfit(jit._describe(shapes, values, number, ", is " + (jit._why_no_numbers(dtype) or "of " + _UNSUPPORTED % dtype)))
         try:
             self._trace = jit._trace(shapes, values)
         except lower_jax.Captured:

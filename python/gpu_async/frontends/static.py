@@ -127,6 +127,15 @@ def parameter_at(function, place):
     return "number %d" % place
 
 
+def place_by_name(function, name):
+    """Returns the place of a function's argument that is given by its name, or None if it has none."""
+    signature = signature_of(function)
+    for place, each in enumerate(signature.parameters.values() if signature else ()):
+        if each.name == name and each.kind in _BY_PLACE:
+            return place
+    return None
+
+
 def is_gpu(device):
     """Whether a program of `device` is for a GPU. An Error where there is no such device comes from who compiles it."""
     if device == "auto":
