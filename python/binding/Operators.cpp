@@ -352,6 +352,11 @@ static PyObject *blockUntilReady(PyObject *object, PyObject *) {
   return object;
 }
 
+static PyObject *isDeleted(PyObject *object, PyObject *) {
+  return PyBool_FromLong(reinterpret_cast<Array *>(object)->donatedTo !=
+                         nullptr);
+}
+
 static const char *const methodNames[] = {
     "all",     "any",     "argmax",    "argmin",   "argsort", "astype",
     "clip",    "conj",    "conjugate", "cumprod",  "cumsum",  "diagonal",
@@ -419,6 +424,8 @@ static PyMethodDef ownMethods[] = {
     {"block_until_ready", blockUntilReady, METH_NOARGS,
      "block_until_ready()\n--\n\nReturns the array when its elements are "
      "there."},
+    {"is_deleted", isDeleted, METH_NOARGS,
+     "is_deleted()\n--\n\nWhether the array was donated to a call."},
     {"copy", copy, METH_NOARGS,
      "copy()\n--\n\nAn Array with memory of its own, in row-major order."}};
 

@@ -11,6 +11,7 @@
 #include "GPUAsync-C/GPUAsync.h"
 #include "gpuasync/Trace.h"
 
+#include <cstring>
 #include <new>
 #include <string>
 #include <vector>
@@ -25,6 +26,9 @@ static PyObject *finish(const gpuasync::Status &status) {
   return nullptr;
 }
 
+/// How the runtime's message of a second trace begins.
+static constexpr char running[] = "there is a trace already";
+
 PyObject *startTrace(PyObject *, PyObject *file) {
   char *name = nullptr;
   // Without a place for the size, a null byte within the name is an error.
@@ -35,6 +39,14 @@ PyObject *startTrace(PyObject *, PyObject *file) {
     WithoutGil free;
     return gpuasync::Status(gpuasync_trace_start(name));
   }();
+  // The runtime's message names a function of C.
+  if (!std::strncmp(status.message(), running, std::strlen(running))) {
+    raise(Error::Call, status.code(),
+          "a gpu_async.trace or gpu_async.profile is running already; there "
+          "is one at a time: leave its `with` first, or leave out "
+          "GPU_ASYNC_TRACE");
+    return nullptr;
+  }
   return finish(status);
 }
 

@@ -125,7 +125,9 @@ class Donation:
 
     def test_a_donated_array_is_deleted(self):
         a = self.exe.make(x)
+        self.assertIs(a.is_deleted(), False)
         r = self.exe.step(a, row, 3)
+        self.assertEqual((a.is_deleted(), r.is_deleted()), (True, False))
         self.check_deleted(a)
         self.check(r, written(x, 3))
 

@@ -136,6 +136,23 @@ class Profiles(unittest.TestCase):
         with ga.profile():
             pass
 
+    def test_one_at_a_time(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "t.json")
+            for outer in (ga.profile, lambda: ga.trace(file)):
+                for inner in (ga.profile, lambda: ga.trace(os.path.join(folder, "u.json"))):
+                    with outer() as profile:
+                        exe.products(x)
+                        with self.assertRaisesRegex(ga.Error, "^a gpu_async.trace or gpu_async.profile is running already; there is one at a time: "
+                                                    "leave its `with` first, or leave out GPU_ASYNC_TRACE$") as caught:
+                            with inner():
+                                self.fail("it began")
+                        self.assertEqual(caught.exception.code, 1)
+                    if profile:
+                        self.assertTrue(profile.rows)  # the outer one goes on
+            with ga.profile():
+                pass
+
     def test_exception_and_a_file_that_is_not_written(self):
         def full():
             exe.products(x)
