@@ -97,6 +97,8 @@ if c_compiler:
 if shutil.which("ptxas") or os.path.exists("/usr/local/cuda/bin/ptxas"):
     config.available_features.add("ptxas")
 mock_cuda = os.path.join(config.gpuasync_obj_root, "test", "bin", "libmock_cuda.so")
+if shutil.which("pkg-config"):
+    config.available_features.add("pkg-config")
 config.substitutions.append(("%mock_cuda", mock_cuda))
 if os.path.exists(mock_cuda):
     config.available_features.add("mock-cuda")
