@@ -69,7 +69,8 @@ static bool accesses(mlir::OpOperand &use) {
 
 void Arguments::visit(mlir::OpOperand &use) {
   mlir::Operation *op = use.getOwner();
-  const bool isOurs = isa<mlir::gpuasync::GPUAsyncDialect>(op->getDialect());
+  const bool isOurs =
+      isa_and_nonnull<mlir::gpuasync::GPUAsyncDialect>(op->getDialect());
   if (!isOurs && !isa<mlir::CallOpInterface>(op) && accesses(use)) {
     failed = true;
     if (reported.insert(op).second)

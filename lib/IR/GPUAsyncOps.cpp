@@ -715,7 +715,7 @@ LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return diagnose(", which is not gpu_async.replayable, in a region");
   auto function = dyn_cast<FunctionOpInterface>(symbol);
   // It has been given its type in C when the program is lowered.
-  if (function && isa<LLVM::LLVMDialect>(symbol->getDialect()))
+  if (function && isa_and_nonnull<LLVM::LLVMDialect>(symbol->getDialect()))
     return success();
   if (!function || !function.isExternal())
     return diagnose(", which is no function of a library: it must be declared "

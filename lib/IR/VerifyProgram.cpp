@@ -50,7 +50,7 @@ static LogicalResult verifyName(SymbolOpInterface symbol) {
   // The functions of kernels begin with the name of their gpu.module.
   if (name != "gpuasync" && !name.starts_with("gpuasync_"))
     return success();
-  bool isLLVM = isa<LLVM::LLVMDialect>(symbol->getDialect());
+  bool isLLVM = isa_and_nonnull<LLVM::LLVMDialect>(symbol->getDialect());
   if (isTables) {
     if (isLLVM)
       return success();

@@ -50,7 +50,8 @@ static bool isCheap(linalg::GenericOp op) {
     if (isa<arith::DivFOp, arith::RemFOp, arith::DivSIOp, arith::DivUIOp,
             arith::RemSIOp, arith::RemUIOp, arith::CeilDivSIOp,
             arith::CeilDivUIOp, arith::FloorDivSIOp>(inner) ||
-        !isa<arith::ArithDialect, linalg::LinalgDialect>(inner.getDialect()))
+        !isa_and_nonnull<arith::ArithDialect, linalg::LinalgDialect>(
+            inner.getDialect()))
       return false;
     count += !isa<arith::ConstantOp, linalg::IndexOp>(inner);
   }
@@ -677,7 +678,8 @@ static void dropNothing(Operation *root, IRRewriter &rewriter) {
   root->walk([&](Operation *op) { ops.push_back(op); });
   for (Operation *op : ops) {
     rewriter.setInsertionPoint(op);
-    if (!isa<tensor::TensorDialect, linalg::LinalgDialect>(op->getDialect()))
+    if (!isa_and_nonnull<tensor::TensorDialect, linalg::LinalgDialect>(
+            op->getDialect()))
       continue;
     ReifiedRankedShapedTypeDims shapes;
     for (OpResult result : op->getResults()) {

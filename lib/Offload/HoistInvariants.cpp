@@ -43,12 +43,13 @@ static bool isTotal(Operation *op) {
                                                      slices.getStaticSizes(),
                                                      slices.getStaticStrides()),
                          ShapedType::isDynamic);
-  if (isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) ||
+  if (isa_and_nonnull<arith::ArithDialect, math::MathDialect>(
+          op->getDialect()) ||
       isa<tensor::EmptyOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op))
     return true;
   return isa<linalg::LinalgOp>(op) &&
          !op->walk([](Operation *inner) {
-              return isa<tensor::TensorDialect>(inner->getDialect())
+              return isa_and_nonnull<tensor::TensorDialect>(inner->getDialect())
                          ? WalkResult::interrupt()
                          : WalkResult::advance();
             }).wasInterrupted();

@@ -66,7 +66,7 @@ static std::optional<int64_t> countOperations(Block &block) {
   std::optional<int64_t> total = 0;
   for (Operation &op : block) {
     std::optional<int64_t> count = 1;
-    if (op.getDialect()->getNamespace() == "math")
+    if (op.getName().getDialectNamespace() == "math")
       count = 10;
     for (Type type : op.getResultTypes())
       if (auto vector = dyn_cast<VectorType>(type))
@@ -154,7 +154,8 @@ bool HostLoop::takesLaunch(gpu::LaunchOp launch) {
       return WalkResult::advance();
     }
     // What is called may ask which thread runs it, or wait for others.
-    return isa<gpu::GPUDialect>(op->getDialect()) || isa<CallOpInterface>(op)
+    return isa_and_nonnull<gpu::GPUDialect>(op->getDialect()) ||
+                   isa<CallOpInterface>(op)
                ? WalkResult::interrupt()
                : WalkResult::advance();
   });

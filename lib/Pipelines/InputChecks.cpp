@@ -81,7 +81,8 @@ LogicalResult InputChecks::checkTypes(Operation *op, TypeRange types,
 static bool isForHost(Operation *op) {
   return isa<gpu::AsyncOpInterface, gpu::HostRegisterOp, gpu::HostUnregisterOp,
              gpu::SetDefaultDeviceOp>(op) ||
-         (isa<GPUAsyncDialect>(op->getDialect()) && !isa<BinaryOp>(op));
+         (isa_and_nonnull<GPUAsyncDialect>(op->getDialect()) &&
+          !isa<BinaryOp>(op));
 }
 
 static Operation *getKernel(Operation *op) {

@@ -2,7 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Chooses functions and where to print them; Analysis/Schedule.h draws.
+// Chooses functions and where to print them; Analysis/Schedule/Schedule.h
+// draws.
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Transforms/Passes.h"

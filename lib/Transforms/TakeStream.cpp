@@ -78,7 +78,7 @@ static bool hostTakesPart(func::FuncOp function) {
   return function
       ->walk([&](Operation *op) {
         if (op == function || callsWithoutMemory(op) ||
-            isa<GPUAsyncDialect>(op->getDialect()) ||
+            isa_and_nonnull<GPUAsyncDialect>(op->getDialect()) ||
             op->hasTrait<OpTrait::HasRecursiveMemoryEffects>())
           return WalkResult::advance();
         return isa<CallOpInterface>(op) || !isMemoryEffectFree(op)

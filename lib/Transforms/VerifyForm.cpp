@@ -73,7 +73,8 @@ static LogicalResult verifyRegion(RegionOp region) {
     return region.emitOpError("has a control-flow graph; in the stream form a "
                               "region is one block");
   WalkResult result = region.getBody().walk([&](Operation *op) {
-    if (isa<GPUAsyncDialect, nvgpu::NVGPUDialect>(op->getDialect()) ||
+    if (isa_and_nonnull<GPUAsyncDialect, nvgpu::NVGPUDialect>(
+            op->getDialect()) ||
         op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
         isMemoryEffectFree(op))
       return WalkResult::advance();

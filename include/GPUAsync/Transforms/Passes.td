@@ -573,7 +573,7 @@ def GPUAsyncVerifyForm
       once, destroyed once and not used after.
     - `runtime`: no op of gpu or gpu_async is left.
 
-    Ownership is a dataflow (Analysis/Ownership.h) over branches
+    Ownership is a dataflow (Analysis/Streams/Ownership.h) over branches
     (BranchOpInterface) and region ops (RegionBranchOpInterface). What a branch
     forwards is consumed on that edge only; regions that run at most once may
     consume a token from outside, if all ways through their op do; a loop may
@@ -643,7 +643,7 @@ def GPUAsyncVerifySchedule
   let summary = "Prove that streams and events keep the order of the tokens";
   let description = [{
     Takes the stream form and proves, from `id` and `after` alone, that it keeps
-    the order that the linear form had (Analysis/ScheduleOrder.h):
+    the order that the linear form had (Analysis/Schedule/ScheduleOrder.h):
 
     - Each work op runs after the ops that its `after` names: whenever v with
       after=[u] is enqueued, and u has been executed since the last entry (not

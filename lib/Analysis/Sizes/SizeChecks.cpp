@@ -138,7 +138,7 @@ private:
   static bool isUnknown(Value value, std::optional<int64_t> dim) {
     Operation *maker = value.getDefiningOp();
     if (dim)
-      return maker && isa<arith::ArithDialect>(maker->getDialect());
+      return maker && isa_and_nonnull<arith::ArithDialect>(maker->getDialect());
     auto size = dyn_cast_or_null<ShapedDimOpInterface>(maker);
     if (!size)
       return false;

@@ -208,8 +208,9 @@ private:
     // nothing else explains them.
     SmallVector<Operation *> left, leftCasts;
     module.walk<WalkOrder::PreOrder>([&](Operation *op) {
-      if (isa<ModuleOp>(op) || isa<LLVM::LLVMDialect>(op->getDialect()) ||
-          op->getDialect()->getNamespace() == "nvvm")
+      if (isa<ModuleOp>(op) ||
+          isa_and_nonnull<LLVM::LLVMDialect>(op->getDialect()) ||
+          op->getName().getDialectNamespace() == "nvvm")
         return WalkResult::advance();
       (isa<UnrealizedConversionCastOp>(op) ? leftCasts : left).push_back(op);
       return WalkResult::skip();

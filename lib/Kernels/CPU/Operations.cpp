@@ -569,7 +569,8 @@ Number Counter::countOp(Operation *op) {
       op->hasTrait<OpTrait::IsTerminator>())
     return 0.0;
   Number count = countElements(op);
-  if (isa<math::MathDialect>(op->getDialect()) || isCollective(op) ||
+  if (isa_and_nonnull<math::MathDialect>(op->getDialect()) ||
+      isCollective(op) ||
       isa<arith::DivFOp, arith::DivSIOp, arith::DivUIOp, arith::RemSIOp,
           arith::RemUIOp, arith::RemFOp>(op))
     count.constant *= 16;

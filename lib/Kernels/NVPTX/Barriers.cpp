@@ -198,7 +198,8 @@ bool Agreement::agrees(Operation *op) const {
            name.starts_with("ntid") || name.starts_with("cluster") ||
            name.starts_with("nclusterid") || name == "warpsize";
   return isa<NVVM::BarrierOp>(op) ||
-         (isa<LLVM::LLVMDialect>(op->getDialect()) && isMemoryEffectFree(op) &&
+         (isa_and_nonnull<LLVM::LLVMDialect>(op->getDialect()) &&
+          isMemoryEffectFree(op) &&
           !isa<LLVM::CallIntrinsicOp, LLVM::InlineAsmOp, LLVM::AllocaOp>(op) &&
           llvm::none_of(op->getOperands(), [&](Value operand) {
             return different.contains(operand);

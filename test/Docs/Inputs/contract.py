@@ -80,5 +80,6 @@ problems += ["%s: no such line" % number for number in rows if number not in wan
 
 for problem in problems:
     print(problem)
+    print(problem, file=sys.stderr)  # what a failing test shows
 print("%d lines, %d names of tests, %d gaps with reasons" % (len(rows), names, gaps))
 sys.exit(1 if problems else 0)

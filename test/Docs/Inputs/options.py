@@ -107,5 +107,6 @@ for name, arguments in calls:
         problems.append("ABI.md calls %s(%s), which takes %s" % (name, arguments, arity.get(name)))
 counted.append("%d calls" % len(calls))
 
+print("\n".join(problems), file=sys.stderr)  # what a failing test shows
 print("\n".join(problems + [", ".join(counted)]))
 sys.exit(1 if problems else 0)

@@ -40,5 +40,6 @@ ops = ["gpu_async." + name for name in re.findall(r'^def \w+\s*: GPUAsync_\w*Op<
 passes = [name for path in sorted((root / "include/GPUAsync").glob("*/Passes.td"))
           for name in re.findall(r': Pass<"([\w-]+)"', path.read_text())]
 counted = (check("op", ops, sections("Dialect.md"), "```mlir"), check("pass", passes, sections("Passes.md"), None))
+print("\n".join(problems), file=sys.stderr)  # what a failing test shows
 print("\n".join(problems + ["%d ops, %d passes" % counted]))
 sys.exit(1 if problems else 0)

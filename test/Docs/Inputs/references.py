@@ -80,5 +80,6 @@ for pattern in ("*", "include/GPUAsync/*", "lib/*", "tools/*", "runtime/*", "run
 
 for problem in problems:
     print(problem)
+    print(problem, file=sys.stderr)  # what a failing test shows
 print("%d files, %d folders in the map" % (count, len(named)))
 sys.exit(1 if problems else 0)

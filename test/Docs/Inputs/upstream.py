@@ -23,5 +23,6 @@ for table in re.split(r"\n(?=\| `[\w-]+` \| here \|\n)", text)[1:]:
     count += len(options)
     problems += ["option %s of %s is not in the page" % (option, name) for option in sorted(options - listed)]
     problems += ["%s has no option %s" % (name, option) for option in sorted(listed - options)]
+print("\n".join(problems), file=sys.stderr)  # what a failing test shows
 print("\n".join(problems + ["%d options" % count]))
 sys.exit(1 if problems else 0)

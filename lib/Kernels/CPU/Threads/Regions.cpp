@@ -167,7 +167,7 @@ bool Cutter::isRecomputed(Value value, unsigned &cost) {
   Operation *op = value.getDefiningOp();
   if (!op || op->getNumRegions() || !isPure(op) || mayTrap(op) ||
       isCollective(op) || isContracted(op) ||
-      op->getDialect()->getNamespace() == "math")
+      op->getName().getDialectNamespace() == "math")
     return false;
   if (!isa<MemRefType, LLVM::LLVMStructType, LLVM::LLVMPointerType>(
           value.getType()) &&
