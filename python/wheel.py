@@ -68,7 +68,7 @@ def main():
                 blas = pathlib.Path(path).parent / name.replace("gpuasync_runtime", "gpuasync_blas")
                 if name.startswith("libgpuasync_runtime.") and blas.exists():
                     place(blas, libraries / blas.name, "$ORIGIN")
-        # What gpu-runner opens for --check, and links with --emit=shared and exe.
+        # Libraries that gpu-runner opens for --check, and links with --emit=shared and exe.
         place(build / "lib/libgpuasync_check.so", libraries / "libgpuasync_check.so.0", "$ORIGIN")
         shutil.copyfile(build / "lib/libgpuasync_aot.a", libraries / "libgpuasync_aot.a")
         commands = stage / "gpu_async/bin"

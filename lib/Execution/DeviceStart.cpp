@@ -152,7 +152,7 @@ static std::string suggestDevice(StringRef text) {
       nearest = known;
     }
   }
-  // Of three letters two are not enough.
+  // Two letters of three are not enough.
   if (nearest.empty() || least + 1 >= nearest.size())
     return "";
   unsigned ordinal = 0;

@@ -180,7 +180,7 @@ static Value buildLog1p(OpBuilder &b, complex::Log1pOp op) {
       b, loc, number(0.5), math::Log1pOp::create(b, loc, square, flags), flags);
   Value sum = arith::AddFOp::create(
       b, loc, half, math::Log1pOp::create(b, loc, exact, flags), flags);
-  // Of two infinities `least` is one; of a NaN it is NaN.
+  // `least` is infinity if both parts are, and NaN if one is.
   Value isNaN = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, sum,
                                       sum, arith::FastMathFlags::none);
   Value length = arith::SelectOp::create(b, loc, isNaN, least, sum);

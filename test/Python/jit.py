@@ -861,7 +861,7 @@ assert jnp.sum(jnp.array(r)) == 2 and ga.Array not in jax._src.core.pytype_aval_
         z.imag = parts[None]
         for f in (jnp.log, jnp.log1p):
             result, expected = np.asarray(ga.jit(f, device="cpu")(z)), np.asarray(jax.jit(f)(z))
-            # Of a NaN, JAX and C differ in which parts are NaN.
+            # JAX and C differ in which parts of a result are NaN.
             sure = ~np.isnan(expected)
             np.testing.assert_allclose(result[sure], expected[sure], rtol=2e-6, err_msg=f.__name__)
 
