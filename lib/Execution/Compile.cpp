@@ -513,7 +513,11 @@ static Error printSchedule(mlir::ModuleOp module,
     return reportedError();
   if (!file.empty())
     return options.writeFile(file, *text);
-  errs() << *text;
+  if (StringRef(*text).trim().empty())
+    errs() << "no schedule: no function has device work (docs/reference/"
+              "Offload.md says what becomes a kernel)\n";
+  else
+    errs() << *text;
   return Error::success();
 }
 

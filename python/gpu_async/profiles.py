@@ -30,6 +30,8 @@ class Profile:
         self.rows = []
 
     def __str__(self):
+        if not self.rows:
+            return "no rows: nothing ran on a device"
         total = sum(row.total_ns for row in self.rows) or 1
         # The columns of gpu-runner --profile.
         lines = ["   share     calls    total ms     mean us      min us      max us          MB      GB/s  what"]

@@ -208,6 +208,11 @@ static void printJsonProfile(raw_ostream &os, ArrayRef<Row> rows) {
 }
 
 static void printProfile(raw_ostream &os, ArrayRef<Row> rows) {
+  if (rows.empty()) {
+    os << "no rows: nothing ran on a device (docs/reference/Offload.md says "
+          "what becomes a kernel)\n";
+    return;
+  }
   const uint64_t all = addTotals(rows);
   os << "   share     calls    total ms     mean us      min us      max us"
         "          MB      GB/s  what\n";

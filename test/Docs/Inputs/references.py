@@ -77,6 +77,10 @@ for pattern in ("*", "include/GPUAsync/*", "lib/*", "tools/*", "runtime/*", "run
         if name not in named and not any(other.startswith(name + "/") for other in named) \
                 and "`%s/`" % folder.name not in map_page:
             problems.append("docs/Map.md does not name %s/" % name)
+# A library's README names the rooms of the library.
+for folder in sorted(root.glob("lib/*/*/")):
+    if folder.is_dir() and "`%s/`" % folder.name not in (folder.parent / "README.md").read_text():
+        problems.append("%s/README.md does not name `%s/`" % (folder.parent.relative_to(root), folder.name))
 
 for problem in problems:
     print(problem)
