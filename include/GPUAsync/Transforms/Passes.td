@@ -607,10 +607,13 @@ def GPUAsyncPrintSchedule
     Draws what each function does on which stream, and what waits for what.
     Edges that cost an event are drawn strong, those that a stream's own order
     or other edges give for free thin, host waits as bars across, ops with
-    regions as boxes. Allocations next to each other are drawn as one.
+    regions as boxes. Allocations next to each other are drawn as one, and so
+    are host waits.
 
     - `text`: columns are streams, rows are in program order; `b <- 3` starts
-      after an event that follows op 3.
+      after an event that follows op 3. If the text is wider than 100
+      characters, the columns have marks, and the names follow at the end of
+      the rows.
     - `dot`: a digraph for graphviz.
     - `svg`: one document of one function, without scripts or fonts. Time goes
       down: an op stands as high as what it waits for allows.

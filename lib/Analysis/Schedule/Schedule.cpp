@@ -118,6 +118,7 @@ private:
   void addRegions(Operation *op);
   void addBlocks(Region &region);
   void settleAll();
+  unsigned addHostWait(Operation *op);
   void addBox(std::string label, std::string detail, bool isRepeated,
               ArrayRef<std::pair<std::string, Region *>> parts, Block *block);
   void visit(Block &block);
@@ -243,6 +244,23 @@ void ScheduleReader::addWork(WorkOpInterface work) {
   lane.open = true;
 }
 
+/// The node of a host wait: that of the wait before it if the host does nothing
+/// between the two.
+unsigned ScheduleReader::addHostWait(Operation *op) {
+  ++schedule.hostWaits;
+  if (!schedule.nodes.empty() &&
+      schedule.nodes.back().kind == NodeKind::HostWait) {
+    Operation *previous = op->getPrevNode();
+    while (previous &&
+           (isa<EventDestroyOp, StreamDestroyOp, HostUnregisterOp>(previous) ||
+            isMemoryEffectFree(previous)))
+      previous = previous->getPrevNode();
+    if (isa_and_nonnull<StreamSynchronizeOp, EventSynchronizeOp>(previous))
+      return schedule.nodes.size() - 1;
+  }
+  return add({NodeKind::HostWait, "host waits", describe(op)});
+}
+
 /// Ends what is pending on all streams: a row that goes across all comes next.
 void ScheduleReader::settleAll() {
   for (unsigned stream = 0; stream != lanes.size(); ++stream)
@@ -366,7 +384,6 @@ void ScheduleReader::visit(Operation *op) {
     return;
   }
   if (auto wait = dyn_cast<StreamSynchronizeOp>(op)) {
-    ++schedule.hostWaits;
     SmallVector<Point> points;
     for (Value value : wait.getStreams()) {
       auto stream = streamOf.find(value);
@@ -375,14 +392,13 @@ void ScheduleReader::visit(Operation *op) {
       settle(stream->second);
       points.push_back({lanes[stream->second].last, int(stream->second)});
     }
-    unsigned node = add({NodeKind::HostWait, "host waits", describe(op)});
+    unsigned node = addHostWait(op);
     for (Point point : points)
       connect(point, node, point.stream, EdgeKind::Host);
     return;
   }
   if (auto wait = dyn_cast<EventSynchronizeOp>(op)) {
-    ++schedule.hostWaits;
-    unsigned node = add({NodeKind::HostWait, "host waits", describe(op)});
+    unsigned node = addHostWait(op);
     for (Value event : wait.getEvents()) {
       Point point = pointOf.lookup(event);
       connect(point, node, point.stream, EdgeKind::Host);
@@ -596,6 +612,9 @@ std::optional<Schedule> Schedule::fromTexts(ArrayRef<std::string> texts) {
 //===----------------------------------------------------------------------===//
 
 static constexpr unsigned maxLabel = 32;
+/// A text wider than this has marks in its columns, and its labels at the end
+/// of the rows.
+static constexpr size_t maxTextWidth = 100;
 
 /// The node's label, and how many ops it stands for.
 static std::string getLabel(const Schedule::Node &node) {
@@ -642,18 +661,26 @@ void Schedule::printText(raw_ostream &os) const {
     gutter = std::max(gutter, node.depth);
     cells.push_back(std::move(cell));
   }
+  size_t total = idWidth + 2 + 2 * gutter;
+  for (size_t width : widths)
+    total += width + 2;
+  const bool isNarrow = total > maxTextWidth;
+  if (isNarrow)
+    for (auto [stream, name] : llvm::enumerate(streams))
+      widths[stream] = name.size();
 
   auto pad = [&](size_t have, size_t want, StringRef with = " ") {
     for (; have < want; ++have)
       os << with;
   };
   // Trailing blanks would only be in the way of whoever compares texts.
-  auto printRow = [&](ArrayRef<std::string> row) {
+  auto printRow = [&](ArrayRef<std::string> row, StringRef label = "") {
     std::string line;
     for (auto [stream, cell] : llvm::enumerate(row)) {
       line += cell;
       line.append(widths[stream] + 2 - getTextWidth(cell), ' ');
     }
+    line += label;
     os << StringRef(line).rtrim() << "\n";
   };
   auto printGutter = [&](unsigned depth) {
@@ -693,8 +720,8 @@ void Schedule::printText(raw_ostream &os) const {
         if (first[stream] >= 0 && first[stream] < int(number) &&
             int(number) < lastRow[stream])
           row[stream] = "│";
-      row[node.stream] = cells[number];
-      printRow(row);
+      row[node.stream] = isNarrow ? "●" : cells[number];
+      printRow(row, isNarrow ? StringRef(cells[number]) : "");
       continue;
     }
     printId("");
