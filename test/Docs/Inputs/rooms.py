@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Checks which rooms (folders) of runtime/lib include which.
+
+usage: rooms.py ROOT
+
+MAY_INCLUDE says for each room what it may include: a room may not include one that stands on it. back-edges.txt, next
+to this file, lists the includes that break the rule today. The list may only shrink: a new back edge is a problem, and
+so is a line whose include is gone.
+"""
+
+import pathlib
+import re
+import sys
+
+BASE = ["core/process"]
+DEVICE = BASE + ["drivers"]
+POOLS = DEVICE + ["core/pool"]
+CONTEXTS = POOLS + ["core/context"]
+MODULES = CONTEXTS + ["core/module"]
+ENTRIES = MODULES + ["core/abi"]
+MAY_INCLUDE = {
+    # What every room stands on, then devices, then the shim.
+    "core/process": [],
+    "drivers": BASE,
+    "drivers/shared": DEVICE,
+    "drivers/cuda": DEVICE + ["drivers/shared"],
+    "drivers/hip": DEVICE + ["drivers/shared"],
+    "drivers/cpu": DEVICE,
+    "core/pool": DEVICE,
+    "core/context": POOLS,
+    "core/module": CONTEXTS,
+    "core/abi": MODULES,
+    # Services stand on the shim.
+    "core/region": ENTRIES,
+    "compat/session": ENTRIES,
+    "trace": ENTRIES,
+    "cache": BASE,
+    # Libraries of their own.
+    "check": ENTRIES,
+    "check/adversary": DEVICE + ["drivers/cpu"],
+    "compat": ENTRIES + ["compat/session"],
+    "blas": BASE,
+    "aot": [],
+}
+
+root = pathlib.Path(sys.argv[1])
+library = root / "runtime/lib"
+listed = (pathlib.Path(__file__).parent / "back-edges.txt").read_text().splitlines()
+listed = [line for line in listed if line and not line.startswith("#")]
+
+problems, found, count = [], [], 0
+for path in sorted(library.rglob("*")):
+    if path.suffix not in (".h", ".cpp", ".inc", ".def"):
+        continue
+    count += 1
+    room = str(path.parent.relative_to(library))
+    if room not in MAY_INCLUDE:
+        problems.append("%s: no line of MAY_INCLUDE says what this folder may include" % room)
+        continue
+    for name in re.findall(r'^#include "([^"]+)"', path.read_text(), re.M):
+        included = next((base / name for base in (path.parent, library) if (base / name).is_file()), None)
+        if not included:
+            if not (root / "runtime/include" / name).is_file():
+                problems.append("%s includes %s, which is not there" % (path.relative_to(library), name))
+            continue
+        other = str(included.parent.resolve().relative_to(library.resolve()))
+        if other != room and other not in MAY_INCLUDE[room]:
+            found.append("%s -> %s" % (path.relative_to(library), included.resolve().relative_to(library.resolve())))
+
+for edge in found:
+    if edge not in listed:
+        problems.append("%s: this include goes up. Move what is shared down, or pass it in" % edge)
+for edge in listed:
+    if edge not in found:
+        problems.append("%s: gone. Delete its line in back-edges.txt" % edge)
+if "--list" in sys.argv:
+    print("\n".join(found))
+for problem in problems:
+    print(problem)
+    print(problem, file=sys.stderr)  # shown by a test that fails
+print("%d files, %d back edges, %d problems" % (count, len(found), len(problems)))
+sys.exit(1 if problems else 0)
