@@ -55,7 +55,7 @@ using NativeFunction = void *;
 using NativeGraph = void *; ///< executable
 
 /// Whether the completion flag has come to `value` or beyond.
-inline bool hasCome(const uint32_t *slot, uint32_t value) {
+inline bool isReached(const uint32_t *slot, uint32_t value) {
   return static_cast<int32_t>(__atomic_load_n(slot, __ATOMIC_ACQUIRE) -
                               value) >= 0;
 }
@@ -392,12 +392,12 @@ public:
                         const gpuasync_site *site) = 0;
   /// What the kernels that are launched on one stream tell the host of their
   /// end by. Thread safe. False if there is none to be had.
-  virtual bool takeSignal(uint32_t &index) {
+  virtual bool acquireSignal(uint32_t &index) {
     (void)index;
     return false;
   }
   /// Nothing that was launched with it runs.
-  virtual void giveSignal(uint32_t) noexcept {}
+  virtual void releaseSignal(uint32_t) noexcept {}
   /// A launch after which `slot`, in memory of the host, comes to `value` or
   /// beyond, as it would by writeFlag behind it; null where the kernel says
   /// nothing. It says that the work is done and can be seen, not that the

@@ -40,7 +40,7 @@ void Subscriber::set(gpuasync_trace_callback wanted, void *argument) {
 Status Subscriber::clear() {
   callback.store(nullptr);
   for (int round = 0; calls.load(); ++round)
-    nap(round);
+    pauseFor(round);
   if (!threw.load())
     return Status();
   return makeStatus(GPUASYNC_DRIVER_ERROR,

@@ -183,7 +183,7 @@ Status Trace::endSubscription() {
 /// Reads what the context knows by now; `last`: and takes the trace off.
 static void readTimes(gpuasync_context &context, bool last) noexcept {
   auto *traced = static_cast<TracedDriver *>(context.driver.traced());
-  Visit visit(context);
+  ContextRef visit(context);
   if (!visit.open())
     return; // closing finishes it
   Status status = guard([&]() -> Status {

@@ -212,7 +212,7 @@ void TracedDriver::awaitTold() noexcept {
     for (auto &[stream, track] : tracks)
       // A stream's work ends in order.
       for (auto span = track.open.rbegin(); span != track.open.rend(); ++span)
-        if ((*span)->slot && hasCome((*span)->slot, (*span)->value)) {
+        if ((*span)->slot && isReached((*span)->slot, (*span)->value)) {
           told.push_back(*span);
           break;
         }

@@ -69,8 +69,12 @@ public:
   Status launch(NativeStream stream, NativeFunction function,
                 const gpuasync_kernel &kernel, const gpuasync_block &block,
                 const gpuasync_site *site) override;
-  bool takeSignal(uint32_t &index) override { return inner.takeSignal(index); }
-  void giveSignal(uint32_t index) noexcept override { inner.giveSignal(index); }
+  bool acquireSignal(uint32_t &index) override {
+    return inner.acquireSignal(index);
+  }
+  void releaseSignal(uint32_t index) noexcept override {
+    inner.releaseSignal(index);
+  }
   Status launch(NativeStream stream, NativeFunction function,
                 const gpuasync_kernel &kernel, const gpuasync_block &block,
                 const gpuasync_site *site, uint32_t signal, uint32_t *&slot,

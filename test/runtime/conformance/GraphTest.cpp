@@ -1123,7 +1123,7 @@ TEST_P(Graphs, KernelsTellTheHost_L10) {
   OK(context->createStream(third));
   uint32_t taken[2] = {};
   for (uint32_t &each : taken)
-    if (!context->takeSignal(each)) {
+    if (!context->acquireSignal(each)) {
       ASSERT_FALSE(signals);
       context->destroyStream(third);
       GTEST_SKIP() << "no kernel tells the host of its end here";
@@ -1178,7 +1178,7 @@ TEST_P(Graphs, KernelsTellTheHost_L10) {
   wait(stream);
   wait(other);
   for (uint32_t each : taken)
-    context->giveSignal(each);
+    context->releaseSignal(each);
   context->destroyStream(third);
 }
 
@@ -1186,7 +1186,7 @@ TEST_P(Graphs, KernelsTellTheHost_L10) {
 TEST_P(Graphs, WhatKernelsWroteToTheHostIsThere_L10) {
   const uint32_t words = 1 << 16;
   uint32_t *x = pinned(words), taken = 0;
-  if (!context->takeSignal(taken)) {
+  if (!context->acquireSignal(taken)) {
     ASSERT_FALSE(signals);
     GTEST_SKIP() << "no kernel tells the host of its end here";
   }
@@ -1205,7 +1205,7 @@ TEST_P(Graphs, WhatKernelsWroteToTheHostIsThere_L10) {
       ASSERT_EQ(x[i], round) << i;
   }
   wait(stream);
-  context->giveSignal(taken);
+  context->releaseSignal(taken);
 }
 
 // What an image says of its kernels holds for those that are found later, too:
@@ -1222,7 +1222,7 @@ TEST_P(Graphs, FoundKernelsTellTheHost_L10) {
   StoreParams params = {x, 5};
   gpuasync_block block = makeLaunch(1, words, params);
   block.paramBytes = kernel.paramBytes;
-  if (context->takeSignal(taken)) {
+  if (context->acquireSignal(taken)) {
     uint32_t *slot = nullptr, value = 0;
     OK(context->launch(stream, found, kernel, block, nullptr, taken, slot,
                        value));
@@ -1230,7 +1230,7 @@ TEST_P(Graphs, FoundKernelsTellTheHost_L10) {
     if (slot)
       waitFor(slot, value);
     wait(stream);
-    context->giveSignal(taken);
+    context->releaseSignal(taken);
   }
   params.value = 6;
   OK(context->launch(stream, found, kernel, block, nullptr));

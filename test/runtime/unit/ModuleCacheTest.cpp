@@ -297,8 +297,8 @@ TEST_F(ModuleCacheTest, AThrowingLoadIsAnError_C06) {
 }
 
 /// One module with several images, best last.
-struct Choice {
-  explicit Choice(std::vector<gpuasync_image> wanted)
+struct ModeTuner {
+  explicit ModeTuner(std::vector<gpuasync_image> wanted)
       : program(1), images(std::move(wanted)) {
     uint64_t number = 0;
     for (gpuasync_image &image : images) {
@@ -319,11 +319,11 @@ gpuasync_image imageFor(uint32_t format, const char *arch) {
 // The exact cubin, then a lower minor version's, then PTX; what the driver
 // refuses makes way for the next.
 TEST_F(ModuleCacheTest, ImagesInOrder) {
-  Choice choice({imageFor(GPUASYNC_IMAGE_PTX, "sm_70"),
-                 imageFor(GPUASYNC_IMAGE_PTX, "sm_90"),
-                 imageFor(GPUASYNC_IMAGE_CUBIN, "sm_80"),
-                 imageFor(GPUASYNC_IMAGE_CUBIN, "sm_90"),
-                 imageFor(GPUASYNC_IMAGE_CUBIN, "sm_90")});
+  ModeTuner choice({imageFor(GPUASYNC_IMAGE_PTX, "sm_70"),
+                    imageFor(GPUASYNC_IMAGE_PTX, "sm_90"),
+                    imageFor(GPUASYNC_IMAGE_CUBIN, "sm_80"),
+                    imageFor(GPUASYNC_IMAGE_CUBIN, "sm_90"),
+                    imageFor(GPUASYNC_IMAGE_CUBIN, "sm_90")});
   std::vector<uint64_t> tried;
   uint64_t good = 4;
   watch().onLoad = [&](const gpuasync_image &image) {
@@ -352,8 +352,8 @@ TEST_F(ModuleCacheTest, ImagesInOrder) {
 }
 
 TEST_F(ModuleCacheTest, NoImageFits) {
-  Choice choice({imageFor(GPUASYNC_IMAGE_PTX, "sm_100"),
-                 imageFor(GPUASYNC_IMAGE_HSACO, "gfx942")});
+  ModeTuner choice({imageFor(GPUASYNC_IMAGE_PTX, "sm_100"),
+                    imageFor(GPUASYNC_IMAGE_HSACO, "gfx942")});
   Status status = choice.program.enter(0);
   EXPECT_EQ(status.code(), uint32_t(GPUASYNC_NOT_FOUND));
   EXPECT_STREQ(status.message(),

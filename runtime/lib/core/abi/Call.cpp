@@ -18,8 +18,9 @@
 using namespace gpuasync;
 
 static void keepReport(const gpuasync_call *call, const char *text) {
-  auto *called = reinterpret_cast<Frame::Called *>(
-      reinterpret_cast<uintptr_t>(call) - offsetof(Frame::Called, call));
+  auto *called = reinterpret_cast<Frame::ActiveLibraryCall *>(
+      reinterpret_cast<uintptr_t>(call) -
+      offsetof(Frame::ActiveLibraryCall, call));
   free(called->report);
   called->report = text ? strdup(text) : nullptr;
 }
@@ -28,8 +29,8 @@ static void keepReport(const gpuasync_call *call, const char *text) {
 static const gpuasync_call &beginCall(Frame &frame, void *stream,
                                       uint32_t flags,
                                       const gpuasync_site *site) {
-  frame.called.span.begin(HostKind::Library, "call", site);
-  gpuasync_call &call = frame.called.call;
+  frame.libraryCall.span.begin(HostKind::Library, "call", site);
+  gpuasync_call &call = frame.libraryCall.call;
   call.driver = frame.context->kind.name();
   call.stream = stream;
   call.ordinal = frame.context->ordinal;
@@ -40,8 +41,8 @@ static const gpuasync_call &beginCall(Frame &frame, void *stream,
 
 /// It has returned.
 static Status endCall(Frame &frame, int32_t result, const gpuasync_site *site) {
-  char *report = std::exchange(frame.called.report, nullptr);
-  frame.called.span.end(HostKind::Library, "call", site);
+  char *report = std::exchange(frame.libraryCall.report, nullptr);
+  frame.libraryCall.span.end(HostKind::Library, "call", site);
   Status status;
   if (result)
     status = makeStatus(GPUASYNC_DRIVER_ERROR,
@@ -103,7 +104,7 @@ const gpuasync_call *gpuasync_call_begin(gpuasync_frame *memory,
   const gpuasync_call &call = beginCall(
       *frame, native, frame->capture ? GPUASYNC_CALL_CAPTURED : 0, site);
   frame->slot->counters.libraryCalls.add(1);
-  frame->called.on = stream->native;
+  frame->libraryCall.on = stream->native;
   frame->driver->beginLibrary(stream->native, site);
   frame->driver->suspend();
   return &call;
@@ -117,7 +118,7 @@ void gpuasync_call_end(gpuasync_frame *memory, int32_t result,
   if (!frame->usable())
     return;
   frame->run(nullptr, [&] { return frame->driver->resume(); });
-  frame->driver->endLibrary(frame->called.on);
+  frame->driver->endLibrary(frame->libraryCall.on);
   frame->fail(std::move(status), site);
 }
 

@@ -26,7 +26,7 @@ gpuasync_status *entry(Body body) noexcept {
 template <typename Body>
 gpuasync_status *entry(gpuasync_context &context, Body body) noexcept {
   return entry([&]() -> Status {
-    Visit visit(context);
+    ContextRef visit(context);
     Status status = context.check();
     return status.ok() ? body() : std::move(status);
   });

@@ -206,7 +206,7 @@ void Frame::end(Stream &stream, bool idle) {
   if (idle || stream.external)
     return context->streams.give(slot, &stream, idle);
   stream.frame = nullptr;
-  stream.follows = nullptr;
+  stream.aliasOf = nullptr;
   ended.push(&stream);
 }
 
@@ -235,27 +235,27 @@ bool Frame::ownsOther(Stream *stream, const gpuasync_site *site) {
 }
 
 Status Frame::follow(Stream &stream) {
-  Stream *ahead = stream.follows;
+  Stream *ahead = stream.aliasOf;
   if (!ahead)
     return Status();
-  stream.follows = nullptr;
+  stream.aliasOf = nullptr;
   stream.frame = this;
   return ahead->enqueued == ahead->finished ? Status() : join(stream, *ahead);
 }
 
-void Frame::endFollowing(Stream &stream, bool idle) {
+void Frame::resolveAliases(Stream &stream, bool idle) {
   for (Stream *each = streams; each; each = each->next) {
-    if (each->follows != &stream)
+    if (each->aliasOf != &stream)
       continue;
     if (!idle) {
       (void)run(nullptr, [&] { return follow(*each); });
       continue;
     }
-    each->follows = nullptr;
+    each->aliasOf = nullptr;
     each->frame = this;
   }
   if (region)
-    region->endFollowing(stream, idle);
+    region->resolveAliases(stream, idle);
 }
 
 /// Says in the frame's error that its work goes on, and with what.
@@ -288,8 +288,8 @@ static bool isReached(Frame &frame, const Event &event) {
 
 /// Calls `visit` with each stream of the frame, those too that the program has
 /// given back.
-template <typename Visit>
-static void forEachStream(Frame &frame, Visit visit) {
+template <typename ContextRef>
+static void forEachStream(Frame &frame, ContextRef visit) {
   for (Stream *stream = frame.streams; stream; stream = stream->next)
     visit(*stream);
   for (Stream *stream = frame.ended.first; stream; stream = stream->next)
@@ -381,8 +381,9 @@ void gpuasync::releaseAfterError(Frame &frame) {
   context.registrations.leave(frame, /*undo=*/true);
   // Nobody could say when memory behind an unknown point is free: then it stays
   // the program's.
-  Block *blocks = context.memory.leave(frame, /*ends=*/ordered.ok() || lost);
-  while (Block *block = blocks) {
+  PoolAllocation *blocks =
+      context.memory.leave(frame, /*ends=*/ordered.ok() || lost);
+  while (PoolAllocation *block = blocks) {
     blocks = block->next;
     // Without memory for its fence it stays known, and close gives it back.
     (void)guard(
@@ -414,7 +415,7 @@ static void leave(Frame &frame) {
   frame.left = true;
   if (frame.region)
     leaveRegion(frame);
-  if (__builtin_expect(frame.timed.choice != nullptr, 0))
+  if (__builtin_expect(frame.modeTiming.tuner != nullptr, 0))
     frame.endTimed(/*waited=*/false);
   gpuasync_context *context = frame.context;
   if (context && frame.current) {
@@ -463,7 +464,7 @@ static void leave(Frame &frame) {
 /// others from their ends.
 static void endSpans(Frame &frame) {
   const gpuasync_site *const nowhere = nullptr;
-  frame.called.span.end(HostKind::Library, "call", nowhere);
+  frame.libraryCall.span.end(HostKind::Library, "call", nowhere);
   frame.regionSpan.end(HostKind::Region, "region", nowhere);
   if (frame.function)
     frame.span.end(HostKind::Function, frame.function->name, *frame.function);

@@ -11,8 +11,8 @@
 #define GPUASYNC_CORE_ABI_FRAME_H
 
 #include "core/context/ContextImpl.h"
-#include "core/region/Awaited.h"
-#include "core/region/Choice.h"
+#include "core/region/HostWaitPredictor.h"
+#include "core/region/ModeTuner.h"
 #include "trace/HostSpan.h"
 
 namespace gpuasync {
@@ -47,47 +47,47 @@ struct Frame {
   /// is over: an error must wait for it. `frame` of these is null.
   Stack<Stream> ended;
   Event *events = nullptr;
-  Block *buffers = nullptr;      ///< under the memory pool's lock
-  uint32_t registrations = 0;    ///< made and not undone by this frame
-  Download *downloads = nullptr; ///< newest first
-  Capture *capture = nullptr;    ///< of the caller's stream, if it is captured
-  Recorder *region = nullptr;    ///< that the frame is in, if it is recorded
+  PoolAllocation *buffers = nullptr; ///< under the memory pool's lock
+  uint32_t registrations = 0;        ///< made and not undone by this frame
+  Download *downloads = nullptr;     ///< newest first
+  Capture *capture = nullptr; ///< of the caller's stream, if it is captured
+  Recorder *region = nullptr; ///< that the frame is in, if it is recorded
   uint32_t regionDepth = 0;
   HostSpan span, regionSpan; ///< the frame, and the region that it is in
   /// A pass through a region of which the time is taken, from its begin to the
   /// host wait that follows.
-  struct Timed {
-    Choice *choice = nullptr; ///< null: none
-    Way way = Way::Streams;
+  struct ModeTiming {
+    ModeTuner *tuner = nullptr; ///< null: none
+    ExecutionMode way = ExecutionMode::Streams;
     bool spoiled = false;  ///< the time says nothing of later passes
     bool building = false; ///< since a graph was made
     int64_t from = 0;
   };
-  Timed timed;
+  ModeTiming modeTiming;
   /// The last graph of the frame, for a host wait to find.
-  struct Played {
-    Awaited *awaited = nullptr;
+  struct LastGraphLaunch {
+    HostWaitPredictor *awaited = nullptr;
     Stream *on = nullptr;
     uint64_t position = 0;
   };
-  Played played;
+  LastGraphLaunch lastGraph;
   /// The library call that the frame is in.
-  struct Called {
+  struct ActiveLibraryCall {
     gpuasync_call call;
     char *report = nullptr; ///< malloc; what the library said
     NativeStream on = nullptr;
     HostSpan span;
   };
-  Called called;
+  ActiveLibraryCall libraryCall;
   /// A graph is the last on the stream, and the host waited for it each time.
-  bool isAwaited(const Stream &stream) const {
-    return played.on == &stream && played.position == stream.enqueued &&
-           played.awaited->isExpected();
+  bool isWaitExpected(const Stream &stream) const {
+    return lastGraph.on == &stream && lastGraph.position == stream.enqueued &&
+           lastGraph.awaited->isExpected();
   }
   void noteFree(Stream &stream, const gpuasync_site *site) {
     stream.noteFree(site);
-    if (played.on == &stream && played.position + 1 == stream.enqueued)
-      ++played.position;
+    if (lastGraph.on == &stream && lastGraph.position + 1 == stream.enqueued)
+      ++lastGraph.position;
   }
 
   static Frame *of(gpuasync_frame *frame) {
@@ -125,7 +125,7 @@ struct Frame {
   /// Whether it is one of this frame's, even if it follows another one.
   bool holds(const Stream *stream) const {
     return stream && (stream->frame == this ||
-                      (stream->follows && stream->follows->frame == this));
+                      (stream->aliasOf && stream->aliasOf->frame == this));
   }
   /// The program gives back a stream, which is off the list. `idle`: its work
   /// is over.
@@ -138,7 +138,7 @@ struct Frame {
   Status follow(Stream &stream);
   /// The same of all that follow `stream`, which leaves the frame. `idle`: its
   /// work is over.
-  void endFollowing(Stream &stream, bool idle);
+  void resolveAliases(Stream &stream, bool idle);
   /// The pass whose time is taken is over.
   void endTimed(bool waited);
   /// Whether `stream` is one of this frame's that can be given work; fails the

@@ -89,12 +89,13 @@ Status gpuasync::putLaunch(Frame &frame, Stream &stream,
                            const gpuasync_site *site) {
   DriverContext &driver = *frame.driver;
   // What else is put on a caller's stream nobody tells us.
-  const bool told = (site->flags & GPUASYNC_SITE_AWAITED) && !stream.external &&
-                    !frame.capture && frame.context->has(CapFlagWait);
-  if (told && stream.signal == Stream::notAsked &&
-      !driver.takeSignal(stream.signal))
+  const bool signalsHost = (site->flags & GPUASYNC_SITE_AWAITED) &&
+                           !stream.external && !frame.capture &&
+                           frame.context->has(CapFlagWait);
+  if (signalsHost && stream.signal == Stream::unset &&
+      !driver.acquireSignal(stream.signal))
     stream.signal = Stream::noSignal;
-  if (!told || !stream.hasSignal())
+  if (!signalsHost || !stream.hasSignal())
     return driver.launch(stream.native, function, kernel, block, site);
   uint32_t *slot = nullptr;
   RETURN_IF_ERROR(driver.launch(stream.native, function, kernel, block, site,

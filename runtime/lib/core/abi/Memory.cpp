@@ -24,7 +24,7 @@ void *gpuasync_alloc(gpuasync_frame *memory, gpuasync_stream *stream,
     (void)frame->owns(stream, site); // says what is wrong
     return nullptr;
   }
-  Block *block = nullptr;
+  PoolAllocation *block = nullptr;
   bool ok = frame->run(site, [&]() -> Status {
     gpuasync_context &context = *frame->context;
     if (flags & ~uint32_t(GPUASYNC_ALLOC_HOST_SHARED))
@@ -56,12 +56,12 @@ void gpuasync_dealloc(gpuasync_frame *memory, gpuasync_stream *stream,
     return (void)frame->owns(stream, site); // says what is wrong
   frame->run(site, [&]() -> Status {
     gpuasync_context &context = *frame->context;
-    Block *block = nullptr;
+    PoolAllocation *block = nullptr;
     if (frame->region)
       RETURN_IF_ERROR(frame->region->play());
     RETURN_IF_ERROR(context.memory.giveUp(*frame, stream, pointer, block));
     Stream *on = stream ? &stream->work() : nullptr;
-    const bool awaited = on && frame->isAwaited(*on);
+    const bool awaited = on && frame->isWaitExpected(*on);
     // Of a caller's stream only the driver knows whether it is idle: the fence
     // of other memory has to be behind what is on it.
     if (on && !block->ofPool)

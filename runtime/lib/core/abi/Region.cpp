@@ -29,11 +29,11 @@ static bool isRecorded(const Frame &frame) {
 }
 
 /// Plays what is recorded, if anything is; how.
-static Way endRegion(Frame &frame, const gpuasync_site *site) {
+static ExecutionMode endRegion(Frame &frame, const gpuasync_site *site) {
   if (!frame.region)
-    return Way::Streams;
+    return ExecutionMode::Streams;
   frame.run(site, [&] { return frame.region->finish(); });
-  const Way way = frame.region->lastPlayed();
+  const ExecutionMode way = frame.region->lastPlayed();
   frame.instance->regions.load(std::memory_order_relaxed)->leave(frame);
   return way;
 }
@@ -68,7 +68,7 @@ void gpuasync_region_end(gpuasync_frame *memory, uint32_t siteIndex) noexcept {
                        site);
   if (--frame->regionDepth)
     return;
-  const Way way = endRegion(*frame, site);
+  const ExecutionMode way = endRegion(*frame, site);
   frame->regionSpan.end(HostKind::Region, "region", site, nameOf(way));
 }
 }

@@ -41,7 +41,7 @@ void *gpuasync_resident(gpuasync_frame *memory, const void *pointer,
     return nullptr;
   void *found = nullptr;
   bool ok = frame->run(frame->siteAt(siteIndex), [&] {
-    return frame->context->residents.find(*frame, pointer, bytes, found);
+    return frame->context->mirrors.find(*frame, pointer, bytes, found);
   });
   return ok ? found : nullptr;
 }

@@ -103,7 +103,7 @@ static int32_t waitInFrame(Frame *frame, const gpuasync_site *site, Wait wait) {
     const HostScope span(HostKind::Wait, "host wait", site);
     RETURN_IF_ERROR(wait());
     RETURN_IF_ERROR(frame->context->staging.finish(frame->downloads));
-    if (__builtin_expect(frame->timed.choice != nullptr, 0))
+    if (__builtin_expect(frame->modeTiming.tuner != nullptr, 0))
       frame->endTimed(/*waited=*/true);
     return Status();
   });
@@ -198,7 +198,7 @@ void gpuasync_stream_destroy(gpuasync_frame *memory, gpuasync_stream *stream,
     return (void)frame->owns(stream, site); // says what is wrong
   const bool idle =
       (flags & GPUASYNC_STREAM_IDLE) || stream->enqueued == stream->finished;
-  frame->endFollowing(*stream, idle);
+  frame->resolveAliases(*stream, idle);
   unlink(frame->streams, stream);
   if (!stream->external)
     frame->slot->counters.streams.destroy();

@@ -74,7 +74,7 @@ struct Transfer {
   Status record(Recorder &region, const StridedCopy &copy, const Sides &sides,
                 bool &recorded);
   bool idle();
-  Status remember(char *destination, uint64_t bytes, Block *staging,
+  Status remember(char *destination, uint64_t bytes, PoolAllocation *staging,
                   StridedCopy *scatter) {
     return context.staging.expect(frame.downloads, stream, destination, bytes,
                                   staging, scatter);
@@ -82,9 +82,10 @@ struct Transfer {
   bool isPending(const char *source, uint64_t bytes);
   /// What is known of a download that has yet to write a part of a source.
   struct Pending {
-    bool staged = false;     ///< the host writes it, from staging
-    uint64_t offset = 0;     ///< of the source in `shared`
-    Block *shared = nullptr; ///< one use more of staging with all of the source
+    bool staged = false; ///< the host writes it, from staging
+    uint64_t offset = 0; ///< of the source in `shared`
+    PoolAllocation *shared =
+        nullptr; ///< one use more of staging with all of the source
   };
   bool findPending(const char *source, uint64_t bytes, Pending &out);
   Status settle(const char *source, uint64_t bytes);
@@ -218,8 +219,8 @@ Status Transfer::takeLate(HeldStaging &staging, const char *source,
   Status status = staging.take(bytes);
   if (!status.ok())
     return status;
-  auto late = std::make_unique<LateSource>(source, staging.data(), bytes);
-  LateSource &parts = *late;
+  auto late = std::make_unique<DeferredUpload>(source, staging.data(), bytes);
+  DeferredUpload &parts = *late;
   staging.get()->late = std::move(late);
   uint32_t number = 0;
   // Newest first: of two downloads to one place the last one counts.
@@ -242,7 +243,9 @@ Status Transfer::takeLate(HeldStaging &staging, const char *source,
   staging.use();
   return context.driver->call(
       stream.native,
-      [](void *argument) { static_cast<LateSource *>(argument)->fillAll(); },
+      [](void *argument) {
+        static_cast<DeferredUpload *>(argument)->fillAll();
+      },
       &parts);
 }
 

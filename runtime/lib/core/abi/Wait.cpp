@@ -16,7 +16,7 @@ using namespace gpuasync;
 
 /// Whether the flag is seen within the spin time.
 static bool pollFlag(const uint32_t *slot, uint32_t value, int64_t spinNs) {
-  auto seen = [&] { return hasCome(slot, value); };
+  auto seen = [&] { return isReached(slot, value); };
   if (seen())
     return true;
   if (spinNs <= 0)
@@ -89,7 +89,7 @@ Status gpuasync_context::waitStream(gpuasync_stream &stream,
   int64_t next = begun + firstNs;
   return noteFault(
       polledWait(deadline.left(), done, [&](bool &reached) -> Status {
-        if ((reached = hasCome(slot, value)))
+        if ((reached = isReached(slot, value)))
           return Status();
         const int64_t now = nowNs();
         if (now < next && !deadline.over())
@@ -126,8 +126,9 @@ Status gpuasync::hostWait(Frame &frame, Stream *const *streams,
     Stream &stream = streams[i]->work();
     if (stream.enqueued == stream.finished)
       continue;
-    if (frame.played.on == &stream && frame.played.position == stream.enqueued)
-      frame.played.awaited->waited();
+    if (frame.lastGraph.on == &stream &&
+        frame.lastGraph.position == stream.enqueued)
+      frame.lastGraph.awaited->waited();
     bool done = false;
     Status status =
         context.waitStream(stream, deadline, flags && stream.flagSlot, done);

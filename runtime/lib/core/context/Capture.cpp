@@ -61,7 +61,7 @@ Status gpuasync::joinCapture(Frame &frame, NativeStream stream,
   }
   frame.capture = capture.release(); // also after an error: leave undoes it
   context.modules.keepForGraph(*frame.instance, *frame.function);
-  context.residents.keepForGraph();
+  context.mirrors.keepForGraph();
   return status;
 }
 
@@ -101,7 +101,7 @@ Status gpuasync::checkCapturedAllocation(const Frame &frame,
 }
 
 Status gpuasync::checkCapturedFree(const Frame &frame, const Stream *stream,
-                                   const Block &block) {
+                                   const PoolAllocation &block) {
   if (stream && block.capture == frame.capture->id)
     return Status();
   return refuseCaptured("a free of memory that was allocated before",

@@ -34,7 +34,7 @@ Status checkCapturedAllocation(const Frame &frame, const Stream *stream,
                                MemoryKind kind);
 /// Whether the block may be freed on `stream` in this frame.
 Status checkCapturedFree(const Frame &frame, const Stream *stream,
-                         const Block &block);
+                         const PoolAllocation &block);
 /// Joins all streams of the frame with the caller's one, so that the capture
 /// can end, and gives up what the frame still holds; fails the frame if memory
 /// of the graph would outlive it.

@@ -19,7 +19,7 @@
 
 using namespace gpuasync;
 
-static __thread Visit *innermostVisit
+static __thread ContextRef *innermostVisit
     __attribute__((tls_model("initial-exec")));
 
 //===----------------------------------------------------------------------===//
@@ -50,7 +50,7 @@ bool gpuasync_context::sharesDevice(const gpuasync_context &other) const {
                             driver->generation() == other.driver->generation());
 }
 
-bool gpuasync_context::rests(const Pin *entering) {
+bool gpuasync_context::isQuiescent(const Pin *entering) {
   std::lock_guard<std::mutex> lock(process().mutex);
   bool all = true;
   forEachOfDevice([&](gpuasync_context &each) {
@@ -59,7 +59,7 @@ bool gpuasync_context::rests(const Pin *entering) {
   return all;
 }
 
-bool gpuasync_context::isHeldUp() {
+bool gpuasync_context::isBlocked() {
   std::lock_guard<std::mutex> lock(process().mutex);
   bool any = false;
   forEachOfDevice([&](gpuasync_context &each) {
@@ -68,7 +68,8 @@ bool gpuasync_context::isHeldUp() {
   return any;
 }
 
-Pause::Pause(gpuasync_context &context) : context(context), own(true) {
+QuiesceScope::QuiesceScope(gpuasync_context &context)
+    : context(context), own(true) {
   const ThreadState *thread = &threadState();
   std::lock_guard<std::mutex> lock(process().mutex);
   context.forEachOfDevice([&](gpuasync_context &each) {
@@ -89,7 +90,7 @@ Pause::Pause(gpuasync_context &context) : context(context), own(true) {
   });
 }
 
-Pause::~Pause() {
+QuiesceScope::~QuiesceScope() {
   if (!own)
     return;
   std::lock_guard<std::mutex> lock(process().mutex);
@@ -109,10 +110,10 @@ void gpuasync_context::resume() {
 
 bool gpuasync_context::drainRetired(const Entering *entering) {
   const Pin *pin = entering ? entering->pin : nullptr;
-  if (!rests(pin))
+  if (!isQuiescent(pin))
     return false;
-  Pause pause(*this);
-  if (!pause.begun() || !rests(pin))
+  QuiesceScope pause(*this);
+  if (!pause.begun() || !isQuiescent(pin))
     return false;
   carryOutRetired();
   if (modules.wantsTrim())
@@ -144,7 +145,7 @@ void gpuasync_context::carryOutRetired() {
   destroyGraphs(*this, graphs);
   streams.destroyRetired();
   registrations.unregister(/*all=*/false);
-  residents.freeGivenUp();
+  mirrors.freeGivenUp();
   memory.trimToLimit();
 }
 
@@ -152,7 +153,7 @@ void gpuasync_context::carryOutRetired() {
 // Giving back on demand
 //===----------------------------------------------------------------------===//
 
-Visit::Visit(gpuasync_context &context)
+ContextRef::ContextRef(gpuasync_context &context)
     : context(context), outer(innermostVisit) {
   // Sequentially consistent against close's store and load.
   context.visitors.fetch_add(1, std::memory_order_seq_cst);
@@ -161,13 +162,13 @@ Visit::Visit(gpuasync_context &context)
   innermostVisit = this;
 }
 
-Visit::~Visit() {
+ContextRef::~ContextRef() {
   innermostVisit = outer;
   context.visitors.fetch_sub(1, std::memory_order_release);
 }
 
-bool Visit::isInside(const gpuasync_context &context) {
-  for (Visit *visit = innermostVisit; visit; visit = visit->outer)
+bool ContextRef::isInside(const gpuasync_context &context) {
+  for (ContextRef *visit = innermostVisit; visit; visit = visit->outer)
     if (&visit->context == &context)
       return true;
   return false;
@@ -219,10 +220,10 @@ Status gpuasync_context::giveBack(int64_t timeoutNs) {
   if (!current.status.ok())
     return noteFault(std::move(current.status));
   const int64_t start = nowNs();
-  Pause pause(*this);
+  QuiesceScope pause(*this);
   if (!pause.begun())
     return makeStatus(GPUASYNC_TIMEOUT, "another thread trims the context");
-  while (!rests(nullptr)) {
+  while (!isQuiescent(nullptr)) {
     if (lost.load())
       return check(); // what was pending never comes to its end
     // Giving it back takes a frame, which would wait for the end of the trim.
@@ -262,7 +263,7 @@ static void keepLabels(gpuasync_context &context, Registration *registration) {
 Status gpuasync_context::forgetProgram(Registration *registration,
                                        const Deadline &deadline) {
   // A context that is being closed forgets all programs, unless that fails.
-  std::optional<Visit> visit;
+  std::optional<ContextRef> visit;
   for (int round = 0; !visit.emplace(*this).open(); ++round) {
     visit.reset();
     if (state.load() == State::Closed)
@@ -271,7 +272,7 @@ Status gpuasync_context::forgetProgram(Registration *registration,
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                         "a program is released from a hook that the context's "
                         "close calls");
-    nap(round);
+    pauseFor(round);
   }
   std::vector<Instance *> gone;
   const uint64_t id = registration->id;
@@ -403,14 +404,14 @@ Status gpuasync_context::waitForAbandoned(const Deadline &deadline) {
 }
 
 Status gpuasync_context::awaitAbandoned(const Deadline &deadline) {
-  std::optional<Visit> visit;
+  std::optional<ContextRef> visit;
   for (int round = 0; !visit.emplace(*this).open(); ++round) {
     visit.reset();
     if (state.load() == State::Closed)
       break;
     if (deadline.over())
       return makeStatus(GPUASYNC_TIMEOUT, "another thread closes the context");
-    nap(round);
+    pauseFor(round);
   }
   const bool isClosed = !visit.has_value();
   // On a lost device nothing runs.
@@ -465,7 +466,7 @@ void gpuasync_context::reclaim() {
   streams.destroy(alive);
   callerStreams.destroy();
   registrations.unregister(/*all=*/true);
-  residents.forgetAll();
+  mirrors.forgetAll();
   uploads.destroy(alive);
   // Fences of free memory are events too, so memory goes before them.
   memory.destroy(alive);
@@ -488,7 +489,7 @@ Status gpuasync_context::close() {
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                         "the context is closed from inside one of its frames");
   const ThreadState *thread = &threadState();
-  if (Visit::isInside(*this) || closedBy.load() == thread)
+  if (ContextRef::isInside(*this) || closedBy.load() == thread)
     return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                       "the context is closed from a hook that it calls");
   State expected = State::Open;
@@ -497,7 +498,7 @@ Status gpuasync_context::close() {
        ++round) {
     if (expected == State::Closed)
       return Status();
-    nap(round); // another thread closes it
+    pauseFor(round); // another thread closes it
     expected = State::Open;
   }
   closedBy.store(thread);
@@ -519,7 +520,7 @@ Status gpuasync_context::closeOnce() {
     if (deadline.over())
       return makeStatus(GPUASYNC_TIMEOUT,
                         "a call of another thread did not end; close again");
-    nap(round);
+    pauseFor(round);
   }
   std::vector<Instance *> all;
   {
@@ -549,7 +550,7 @@ Status gpuasync_context::closeOnce() {
                           "work did not end, its resources stay behind; %s",
                           describeBusy().c_str());
     }
-    if (finished && !lost.load() && isHeldUp()) {
+    if (finished && !lost.load() && isBlocked()) {
       finished = false;
       result = makeStatus(GPUASYNC_TIMEOUT,
                           "work of another context of the device, which was "
@@ -573,7 +574,7 @@ Status gpuasync_context::closeOnce() {
           return makeStatus(GPUASYNC_TIMEOUT,
                             "a wait of another thread did not end; close "
                             "again");
-        nap(round);
+        pauseFor(round);
       }
       uint64_t heldStreams = streams.countEmbedders(), heldEvents = 0;
       events.forEachExported([&](const Origin &) { ++heldEvents; });

@@ -23,16 +23,16 @@
 #include "core/module/ModuleCache.h"
 #include "core/pool/Abandoned.h"
 #include "core/pool/CallerStreams.h"
+#include "core/pool/DeviceMirrorCache.h"
 #include "core/pool/EventPool.h"
 #include "core/pool/Fences.h"
 #include "core/pool/MemoryPool.h"
 #include "core/pool/Registrations.h"
-#include "core/pool/Residents.h"
 #include "core/pool/StagingPool.h"
 #include "core/pool/StreamPool.h"
 #include "core/pool/Uploads.h"
 #include "core/process/Thread.h"
-#include "core/region/Choice.h"
+#include "core/region/ModeTuner.h"
 #include "gpuasync/Stats.h"
 #include "trace/DriverSlot.h"
 
@@ -104,7 +104,7 @@ struct gpuasync_context {
   alignas(64) gpuasync::Fences fences{*this};
   alignas(64) gpuasync::Registrations registrations{*this};
   alignas(64) gpuasync::Uploads uploads{*this};
-  alignas(64) gpuasync::Residents residents{*this};
+  alignas(64) gpuasync::DeviceMirrorCache mirrors{*this};
 
   std::atomic<uint64_t> physicalStreams{0}, physicalEvents{0},
       physicalModules{0}, physicalGraphs{0}, physicalBuffers{0},
@@ -112,8 +112,8 @@ struct gpuasync_context {
   std::vector<std::string> leaks; ///< after close; under poolMutex
   std::mutex choicesMutex;        ///< taken before no other lock
   /// How regions of programs that were released were played; of so many.
-  std::vector<gpuasync::PastChoice> pastChoices;
-  static constexpr size_t maxPastChoices = 1024;
+  std::vector<gpuasync::PastTuning> pastTunings;
+  static constexpr size_t maxPastTunings = 1024;
   /// Why the last library call that could not be captured could not; under
   /// choicesMutex.
   std::string failedCapture;
@@ -167,17 +167,17 @@ struct gpuasync_context {
   /// the calling thread is about to begin (null: none at all), no pending work.
   bool isIdle(const gpuasync::Pin *entering);
   /// The same of all contexts of the vendor's context (`sharesDevice`).
-  bool rests(const gpuasync::Pin *entering);
+  bool isQuiescent(const gpuasync::Pin *entering);
   /// Whether a context that shares the device was closed while its work went
   /// on, and that still does.
-  bool isHeldUp();
+  bool isBlocked();
   /// Whether what waits for all kernels of one context waits for the other's.
   bool sharesDevice(const gpuasync_context &other) const;
   /// Calls `visit(gpuasync_context &)` with each context that shares the
   /// device, with this one too where it is on Process::contexts or the only
   /// one; Process::mutex is held.
-  template <typename Visit>
-  void forEachOfDevice(Visit visit) {
+  template <typename ContextRef>
+  void forEachOfDevice(ContextRef visit) {
     // Contexts of the cpu may be many, and frames come here.
     if (!has(gpuasync::CapVendorStreams))
       return visit(*this);
@@ -235,11 +235,11 @@ private:
 /// and makePin waits for the end. What waits for all that runs is done in a
 /// pause: a kernel that came between would hold it up, and may itself wait for
 /// this thread.
-class Pause {
+class QuiesceScope {
 public:
-  explicit Pause(gpuasync_context &context);
-  Pause(const Pause &) = delete;
-  ~Pause();
+  explicit QuiesceScope(gpuasync_context &context);
+  QuiesceScope(const QuiesceScope &) = delete;
+  ~QuiesceScope();
   /// False: another one has begun.
   bool begun() const { return own; }
 
@@ -249,18 +249,18 @@ private:
 };
 
 /// Keeps a context from being closed while it lives, unless that has begun.
-class Visit {
+class ContextRef {
 public:
-  explicit Visit(gpuasync_context &context);
-  Visit(const Visit &) = delete;
-  ~Visit();
+  explicit ContextRef(gpuasync_context &context);
+  ContextRef(const ContextRef &) = delete;
+  ~ContextRef();
   bool open() const { return isOpen; }
   /// Whether the calling thread is in a visit of the context.
   static bool isInside(const gpuasync_context &context);
 
 private:
   gpuasync_context &context;
-  Visit *outer; ///< the thread's next one outwards
+  ContextRef *outer; ///< the thread's next one outwards
   bool isOpen;
 };
 
@@ -286,7 +286,7 @@ private:
 };
 
 /// Between two looks, number `round` and the next, at what another thread does.
-void nap(int round);
+void pauseFor(int round);
 
 } // namespace gpuasync
 

@@ -396,10 +396,10 @@ Status ModuleCache::produce(LoadedModule &entry, const Source &source,
 // Others may use the context meanwhile, and then nothing can be unloaded.
 bool ModuleCache::makeRoom(const Entering &entering, uint64_t bytes,
                            bool everything) {
-  if (!context.rests(entering.pin))
+  if (!context.isQuiescent(entering.pin))
     return false;
-  Pause pause(context);
-  if (!pause.begun() || !context.rests(entering.pin))
+  QuiesceScope pause(context);
+  if (!pause.begun() || !context.isQuiescent(entering.pin))
     return false;
   trim(&entering, bytes, everything);
   if (everything)
@@ -492,7 +492,7 @@ uint32_t ModuleCache::dropInstance(Instance &instance) {
     destroyGraphs(context, graphs);
     // Without memory nothing is told of them.
     (void)guard([&] {
-      regions->keepChoices();
+      regions->keepTunings();
       return Status();
     });
   }

@@ -42,7 +42,7 @@ struct gpuasync_context;
 namespace gpuasync {
 
 class Regions;
-struct Block;
+struct PoolAllocation;
 struct Pin;
 struct ThreadState;
 
@@ -104,7 +104,7 @@ struct LoadedModule {
   LineArray<NativeFunction> functions;
   void *foreign = nullptr;            ///< what the load hook made
   std::shared_ptr<ModuleHooks> hooks; ///< of `foreign`
-  Block *copy = nullptr;              ///< of constant data
+  PoolAllocation *copy = nullptr;     ///< of constant data
   uint64_t bytes = 0;                 ///< of its image
   uint32_t holders = 0;               ///< instances
   uint32_t waiters = 0;

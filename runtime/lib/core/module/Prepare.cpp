@@ -50,7 +50,7 @@ static bool inFrameOf(gpuasync_context *context) {
 }
 
 static uint64_t releaseModules(gpuasync_context &context) {
-  Visit visit(context);
+  ContextRef visit(context);
   if (!visit.open())
     return 0;
   uint64_t marked = context.modules.markReleased();

@@ -479,7 +479,7 @@ Status gpuasync::retireInstance(gpuasync_context &context, Instance &instance,
     if (deadline.over())
       return makeStatus(GPUASYNC_TIMEOUT, "a frame of program '%s' did not end",
                         instance.program->name);
-    nap(round);
+    pauseFor(round);
   }
 }
 
@@ -510,7 +510,7 @@ static Status releaseProgram(const gpuasync_program &program) {
         return makeStatus(GPUASYNC_TIMEOUT,
                           "another thread releases program '%s'", program.name);
       lock.unlock();
-      nap(round);
+      pauseFor(round);
       lock.lock();
     }
     if (!isKnown() || registration->program != &program)

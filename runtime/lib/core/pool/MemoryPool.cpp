@@ -53,7 +53,7 @@ MemoryPool::MemoryPool(gpuasync_context &context) : context(context) {
 //===----------------------------------------------------------------------===//
 
 /// The block around an address, held or not; null if it is foreign.
-Block *MemoryPool::find(const void *pointer) {
+PoolAllocation *MemoryPool::find(const void *pointer) {
   auto after = table.upper_bound(addressOf(pointer));
   if (after == table.begin())
     return nullptr;
@@ -62,15 +62,16 @@ Block *MemoryPool::find(const void *pointer) {
 }
 
 /// A new block, not yet handed out.
-Block *MemoryPool::note(void *pointer, uint64_t capacity, MemoryKind kind) {
-  Block *block;
+PoolAllocation *MemoryPool::note(void *pointer, uint64_t capacity,
+                                 MemoryKind kind) {
+  PoolAllocation *block;
   if (spares.empty()) {
     block = &table[addressOf(pointer)];
   } else {
     Table::node_type node = std::move(spares.back());
     spares.pop_back();
     node.key() = addressOf(pointer);
-    node.mapped() = Block();
+    node.mapped() = PoolAllocation();
     block = &table.insert(std::move(node)).position->second;
   }
   block->pointer = static_cast<char *>(pointer);
@@ -79,14 +80,14 @@ Block *MemoryPool::note(void *pointer, uint64_t capacity, MemoryKind kind) {
   return block;
 }
 
-void MemoryPool::erase(Block *block) {
+void MemoryPool::erase(PoolAllocation *block) {
   Table::node_type node = table.extract(addressOf(block->pointer));
   if (spares.size() < maxSpares)
     spares.push_back(std::move(node)); // there is room
 }
 
 /// The program holds it no more.
-void MemoryPool::end(Block *block) {
+void MemoryPool::end(PoolAllocation *block) {
   block->live = false;
   block->origin.site = nullptr;
   block->origin.label.clear();
@@ -98,7 +99,7 @@ uint64_t MemoryPool::limit() const {
 }
 
 /// What is beyond the limit goes when the context rests.
-void MemoryPool::keep(Block *block) {
+void MemoryPool::keep(PoolAllocation *block) {
   listOf(block->kind, block->sizeClass).ready.push(block);
   idleBytes += block->capacity;
   if (!block->ofSlab && idleBytes > limit())
@@ -108,19 +109,21 @@ void MemoryPool::keep(Block *block) {
 /// Whether free memory may be handed out. Host-shared memory is valid on the
 /// host at once, so only proven completion will do for it; device memory
 /// follows its stream.
-bool MemoryPool::isUsable(Block &block, const Stream *stream, MemoryKind kind) {
+bool MemoryPool::isUsable(PoolAllocation &block, const Stream *stream,
+                          MemoryKind kind) {
   return !block.fence.armed() ||
          (stream && kind == MemoryKind::Device && stream->id &&
           block.freedOn == stream->id) ||
          context.fences.reached(block.fence);
 }
 
-Block *MemoryPool::reuse(Stream *stream, MemoryKind kind, uint32_t sizeClass) {
+PoolAllocation *MemoryPool::reuse(Stream *stream, MemoryKind kind,
+                                  uint32_t sizeClass) {
   FreeList &list = listOf(kind, sizeClass);
-  Block *block = list.ready.pop();
+  PoolAllocation *block = list.ready.pop();
   if (!block)
     block = list.fenced.takeFirst(
-        [&](Block *each) { return isUsable(*each, stream, kind); },
+        [&](PoolAllocation *each) { return isUsable(*each, stream, kind); },
         maxFencedLooks);
   if (!block)
     return cutSlab(kind, sizeClass);
@@ -131,12 +134,12 @@ Block *MemoryPool::reuse(Stream *stream, MemoryKind kind, uint32_t sizeClass) {
 }
 
 /// The next piece of the class's slab, or null.
-Block *MemoryPool::cutSlab(MemoryKind kind, uint32_t sizeClass) {
+PoolAllocation *MemoryPool::cutSlab(MemoryKind kind, uint32_t sizeClass) {
   FreeList &list = listOf(kind, sizeClass);
   uint64_t piece = classBytes(sizeClass);
   if (static_cast<uint64_t>(list.slabEnd - list.slabNext) < piece)
     return nullptr;
-  Block *block = note(list.slabNext, piece, kind);
+  PoolAllocation *block = note(list.slabNext, piece, kind);
   block->sizeClass = sizeClass;
   block->ofSlab = true;
   list.slabNext += piece;
@@ -177,7 +180,7 @@ Status MemoryPool::callPool(Stream *stream, uint64_t bytes, void *&pointer) {
 
 /// Without memory for a service stream the block stays known, and close gives
 /// it back.
-Status MemoryPool::freeToPool(Stream *stream, Block *block) {
+Status MemoryPool::freeToPool(Stream *stream, PoolAllocation *block) {
   std::unique_lock<std::mutex> service(serviceMutex, std::defer_lock);
   if (!stream) {
     service.lock();
@@ -201,8 +204,8 @@ Status MemoryPool::freeToPool(Stream *stream, Block *block) {
 
 /// The oldest of which `is` says so, or null. The lock is held.
 template <typename Is>
-Block *MemoryPool::takeKeptOfPool(Is is) {
-  Block *block = keptOfPool.takeFirst(is, maxKept);
+PoolAllocation *MemoryPool::takeKeptOfPool(Is is) {
+  PoolAllocation *block = keptOfPool.takeFirst(is, maxKept);
   if (!block)
     return nullptr;
   context.fences.drop(block->fence);
@@ -218,15 +221,16 @@ void MemoryPool::forgetKeptOfPool() {
 }
 
 /// The lock is held.
-Block *MemoryPool::reuseOfPool(Stream *stream, uint64_t bytes) {
-  return takeKeptOfPool([&](Block *each) {
+PoolAllocation *MemoryPool::reuseOfPool(Stream *stream, uint64_t bytes) {
+  return takeKeptOfPool([&](PoolAllocation *each) {
     return each->capacity == bytes && isUsable(*each, stream, each->kind);
   });
 }
 
 /// Keeps a freed block where it costs nothing to learn when it is usable. What
 /// the driver gets in its place: the block itself, the oldest one, or null.
-Status MemoryPool::keepOfPool(Stream *stream, bool waited, Block *&block) {
+Status MemoryPool::keepOfPool(Stream *stream, bool waited,
+                              PoolAllocation *&block) {
   if (block->capacity > maxKeptBlock || block->capture ||
       context.lost.load(std::memory_order_relaxed) ||
       (stream && stream->external))
@@ -238,11 +242,12 @@ Status MemoryPool::keepOfPool(Stream *stream, bool waited, Block *&block) {
     RETURN_IF_ERROR(context.fences.make(*stream, fence));
   }
   std::lock_guard<std::mutex> lock(mutex);
-  Block *gone = nullptr;
+  PoolAllocation *gone = nullptr;
   if (keptCount == maxKept) {
     // What is behind work of another stream would have to wait for that.
-    gone = takeKeptOfPool(
-        [&](Block *each) { return isUsable(*each, stream, each->kind); });
+    gone = takeKeptOfPool([&](PoolAllocation *each) {
+      return isUsable(*each, stream, each->kind);
+    });
     if (!gone)
       return Status();
   }
@@ -259,11 +264,11 @@ Status MemoryPool::keepOfPool(Stream *stream, bool waited, Block *&block) {
 void MemoryPool::trimOfPool(Stream *stream) {
   bool any = false;
   while (true) {
-    Block *block = nullptr;
+    PoolAllocation *block = nullptr;
     bool follows = false;
     {
       std::lock_guard<std::mutex> lock(mutex);
-      block = takeKeptOfPool([&](Block *each) {
+      block = takeKeptOfPool([&](PoolAllocation *each) {
         if (isUsable(*each, nullptr, each->kind))
           return true;
         return follows = isUsable(*each, stream, each->kind);
@@ -288,7 +293,7 @@ void MemoryPool::trimOfPool(Stream *stream) {
 //===----------------------------------------------------------------------===//
 
 Status MemoryPool::fromPool(std::unique_lock<std::mutex> &lock, Stream *stream,
-                            uint64_t bytes, Block *&out) {
+                            uint64_t bytes, PoolAllocation *&out) {
   const uint64_t rounded = std::max<uint64_t>(bytes, 1);
   void *pointer = nullptr;
   RETURN_IF_ERROR(callPool(stream, rounded, pointer));
@@ -314,7 +319,7 @@ Status MemoryPool::fromPool(std::unique_lock<std::mutex> &lock, Stream *stream,
 /// New memory from the driver: one block, or a slab of small ones.
 Status MemoryPool::fromDriver(std::unique_lock<std::mutex> &lock,
                               MemoryKind kind, uint32_t sizeClass, bool slab,
-                              Block *&out) {
+                              PoolAllocation *&out) {
   uint64_t piece = classBytes(sizeClass);
   uint64_t bytes = slab ? slabBytes : piece;
   DriverList<void *> &noted = slabs[static_cast<uint32_t>(kind)];
@@ -345,7 +350,7 @@ Status MemoryPool::fromDriver(std::unique_lock<std::mutex> &lock,
 
 Status MemoryPool::obtain(std::unique_lock<std::mutex> &lock, Stream *stream,
                           uint64_t bytes, MemoryKind kind, bool captured,
-                          Block *&out, bool &enqueued) {
+                          PoolAllocation *&out, bool &enqueued) {
   const bool ofPool =
       kind == MemoryKind::Device && context.has(CapStreamOrderedAlloc);
   enqueued = stream;
@@ -391,7 +396,7 @@ Status MemoryPool::obtain(std::unique_lock<std::mutex> &lock, Stream *stream,
 
 Status MemoryPool::allocate(Frame &frame, Stream *stream, uint64_t bytes,
                             MemoryKind kind, const gpuasync_site *site,
-                            Block *&out, bool &enqueued) {
+                            PoolAllocation *&out, bool &enqueued) {
   std::unique_lock<std::mutex> lock(mutex, std::defer_lock);
   Status status = obtain(lock, stream, bytes, kind, frame.capture != nullptr,
                          out, enqueued);
@@ -410,9 +415,9 @@ Status MemoryPool::allocate(Frame &frame, Stream *stream, uint64_t bytes,
 }
 
 Status MemoryPool::giveUp(Frame &frame, Stream *stream, void *pointer,
-                          Block *&out) {
+                          PoolAllocation *&out) {
   std::lock_guard<std::mutex> lock(mutex);
-  Block *block = find(pointer);
+  PoolAllocation *block = find(pointer);
   if (!block || block->pointer != pointer || block->uses || block->kept)
     return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                       "%p was not allocated by this runtime in this context",
@@ -431,7 +436,7 @@ Status MemoryPool::giveUp(Frame &frame, Stream *stream, void *pointer,
   return Status();
 }
 
-Status MemoryPool::free(Stream *stream, Block *block, bool waited,
+Status MemoryPool::free(Stream *stream, PoolAllocation *block, bool waited,
                         bool &enqueued) {
   enqueued = false;
   if (block->ofPool) {
@@ -444,7 +449,7 @@ Status MemoryPool::free(Stream *stream, Block *block, bool waited,
   return release(stream, block);
 }
 
-Status MemoryPool::release(Stream *stream, Block *block) {
+Status MemoryPool::release(Stream *stream, PoolAllocation *block) {
   if (block->ofPool)
     return freeToPool(stream, block);
   Fence fence;
@@ -462,10 +467,10 @@ Status MemoryPool::release(Stream *stream, Block *block) {
   return Status();
 }
 
-Block *MemoryPool::leave(Frame &frame, bool ends) {
-  Block *ended = nullptr;
+PoolAllocation *MemoryPool::leave(Frame &frame, bool ends) {
+  PoolAllocation *ended = nullptr;
   std::lock_guard<std::mutex> lock(mutex);
-  while (Block *block = frame.buffers) {
+  while (PoolAllocation *block = frame.buffers) {
     unlink(frame.buffers, block);
     block->frame = nullptr;
     if (!ends)
@@ -481,7 +486,7 @@ Block *MemoryPool::leave(Frame &frame, bool ends) {
 std::string MemoryPool::forgetCaptured(Frame &frame) {
   std::string first;
   std::lock_guard<std::mutex> lock(mutex);
-  for (Block *block = frame.buffers, *next; block; block = next) {
+  for (PoolAllocation *block = frame.buffers, *next; block; block = next) {
     next = block->next;
     if (block->capture != frame.capture->id)
       continue;
@@ -504,7 +509,7 @@ std::string MemoryPool::forgetCaptured(Frame &frame) {
 Status MemoryPool::check(const void *first, const Extent &extent,
                          const char *role, bool &found) {
   std::lock_guard<std::mutex> lock(mutex);
-  Block *block = find(first);
+  PoolAllocation *block = find(first);
   found = block;
   if (!block)
     return Status();
@@ -534,7 +539,7 @@ void MemoryPool::keepLabels(const Registration *gone) {
 // What the context keeps for programs
 //===----------------------------------------------------------------------===//
 
-Status MemoryPool::takeKept(uint64_t bytes, Block *&out) {
+Status MemoryPool::takeKept(uint64_t bytes, PoolAllocation *&out) {
   std::unique_lock<std::mutex> lock(mutex, std::defer_lock);
   bool enqueued = false;
   Status status = obtain(lock, nullptr, bytes, MemoryKind::Device,
@@ -546,7 +551,7 @@ Status MemoryPool::takeKept(uint64_t bytes, Block *&out) {
   return status;
 }
 
-void MemoryPool::dropKept(Block *block) {
+void MemoryPool::dropKept(PoolAllocation *block) {
   {
     std::lock_guard<std::mutex> lock(mutex);
     block->kept = false;
@@ -559,7 +564,7 @@ void MemoryPool::dropKept(Block *block) {
 // Staging
 //===----------------------------------------------------------------------===//
 
-Status MemoryPool::takeStaging(uint64_t bytes, Block *&out) {
+Status MemoryPool::takeStaging(uint64_t bytes, PoolAllocation *&out) {
   std::unique_lock<std::mutex> lock(mutex, std::defer_lock);
   bool enqueued = false;
   Status status = obtain(lock, nullptr, bytes, MemoryKind::Pinned,
@@ -571,17 +576,17 @@ Status MemoryPool::takeStaging(uint64_t bytes, Block *&out) {
   return status;
 }
 
-void MemoryPool::shareStaging(Block *staging) {
+void MemoryPool::shareStaging(PoolAllocation *staging) {
   std::lock_guard<std::mutex> lock(mutex);
   ++staging->uses;
 }
 
-bool MemoryPool::isShared(Block *staging) {
+bool MemoryPool::isShared(PoolAllocation *staging) {
   std::lock_guard<std::mutex> lock(mutex);
   return staging->uses > 1;
 }
 
-void MemoryPool::dropStaging(Block *staging) {
+void MemoryPool::dropStaging(PoolAllocation *staging) {
   std::lock_guard<std::mutex> lock(mutex);
   if (--staging->uses)
     return;
@@ -601,15 +606,15 @@ void MemoryPool::reduce(uint64_t limit) {
       return;
     for (auto &lists : freeLists)
       for (FreeList &list : lists) {
-        list.fenced.removeIf([&](Block *block) {
+        list.fenced.removeIf([&](PoolAllocation *block) {
           if (!context.fences.reached(block->fence))
             return false;
           block->freedOn = 0;
           list.ready.push(block);
           return true;
         });
-        Stack<Block> kept;
-        while (Block *block = list.ready.pop()) {
+        Stack<PoolAllocation> kept;
+        while (PoolAllocation *block = list.ready.pop()) {
           if (block->ofSlab || idleBytes <= limit) {
             kept.push(block);
             continue;
@@ -617,7 +622,7 @@ void MemoryPool::reduce(uint64_t limit) {
           idleBytes -= block->capacity;
           gone.insert(table.extract(addressOf(block->pointer)));
         }
-        while (Block *block = kept.pop())
+        while (PoolAllocation *block = kept.pop())
           list.ready.push(block);
       }
   }

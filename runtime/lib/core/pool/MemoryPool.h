@@ -14,8 +14,8 @@
 #define GPUASYNC_CORE_POOL_MEMORYPOOL_H
 
 #include "core/abi/Extent.h"
+#include "core/pool/DeferredUpload.h"
 #include "core/pool/Fences.h"
-#include "core/pool/LateSource.h"
 #include "core/pool/Lists.h"
 #include "core/pool/Origin.h"
 
@@ -28,7 +28,7 @@ struct Frame;
 
 /// Memory that the driver gave us: one allocation, or a piece of a slab. A
 /// program holds it (`live`), or it is staging, or free.
-struct Block {
+struct PoolAllocation {
   char *pointer = nullptr;
   uint64_t bytes = 0;    ///< as was asked
   uint64_t capacity = 0; ///< rounded up to the size class
@@ -41,11 +41,11 @@ struct Block {
   uint32_t uses = 0;      ///< of staging: lists that it is on
   uint64_t capture = 0;   ///< whose graph allocates it
   Frame *frame = nullptr; ///< whose list it is on
-  Block *previous = nullptr, *next = nullptr;
+  PoolAllocation *previous = nullptr, *next = nullptr;
   uint64_t freedOn = 0; ///< Stream::id; with `fence`: reusable there at once
   Fence fence;
   Origin origin;
-  std::unique_ptr<LateSource> late; ///< of staging
+  std::unique_ptr<DeferredUpload> late; ///< of staging
 };
 
 /// Thread safe, but that a frame is its own thread's. Under its lock only that
@@ -60,19 +60,22 @@ public:
   /// `enqueued`: it counts as an operation of the stream, as all does but what
   /// the driver was not asked for.
   Status allocate(Frame &frame, Stream *stream, uint64_t bytes, MemoryKind kind,
-                  const gpuasync_site *site, Block *&out, bool &enqueued);
+                  const gpuasync_site *site, PoolAllocation *&out,
+                  bool &enqueued);
   /// The program gives up what begins at `pointer`; `free` has to follow.
-  Status giveUp(Frame &frame, Stream *stream, void *pointer, Block *&out);
+  Status giveUp(Frame &frame, Stream *stream, void *pointer,
+                PoolAllocation *&out);
   /// Free after the work of `stream` so far; null: all use is over. `waited`:
   /// the host is expected to wait for just that. `enqueued`: the driver was
   /// told of it on the stream.
-  Status free(Stream *stream, Block *block, bool waited, bool &enqueued);
+  Status free(Stream *stream, PoolAllocation *block, bool waited,
+              bool &enqueued);
   /// The same, and the driver's pool gets what is its own. After an error too,
   /// when a stream may have work that it does not count.
-  Status release(Stream *stream, Block *block);
+  Status release(Stream *stream, PoolAllocation *block);
   /// Takes all blocks off the frame's list. They stay the program's, or it
   /// gives them up (`ends`); then they are returned, linked by `next`.
-  Block *leave(Frame &frame, bool ends);
+  PoolAllocation *leave(Frame &frame, bool ends);
   /// Memory that the graph of the frame's capture has allocated and not freed,
   /// which goes with it: where it was made, or an empty text.
   std::string forgetCaptured(Frame &frame);
@@ -93,15 +96,16 @@ public:
 
   //===--- What the context keeps for programs
   /// Device memory, usable at once anywhere.
-  Status takeKept(uint64_t bytes, Block *&out);
-  void dropKept(Block *block); ///< nothing runs that uses it
+  Status takeKept(uint64_t bytes, PoolAllocation *&out);
+  void dropKept(PoolAllocation *block); ///< nothing runs that uses it
 
   //===--- Staging
   /// Pinned memory with one use.
-  Status takeStaging(uint64_t bytes, Block *&out);
-  void shareStaging(Block *staging); ///< one use more
-  void dropStaging(Block *staging);  ///< one use less; free after the last
-  bool isShared(Block *staging);     ///< whether it has more uses than one
+  Status takeStaging(uint64_t bytes, PoolAllocation *&out);
+  void shareStaging(PoolAllocation *staging); ///< one use more
+  void
+  dropStaging(PoolAllocation *staging);   ///< one use less; free after the last
+  bool isShared(PoolAllocation *staging); ///< whether it has more uses than one
 
   //===--- Giving back
   /// All that is idle. [blocks]
@@ -115,43 +119,43 @@ public:
   void destroy(bool alive);
 
 private:
-  using Table = std::map<uintptr_t, Block>;
+  using Table = std::map<uintptr_t, PoolAllocation>;
   static constexpr uint32_t numClasses = 4 * 40, numKinds = 3;
   /// Free memory of one kind and size class; `fenced` oldest first.
   struct FreeList {
-    Stack<Block> ready;
-    Queue<Block> fenced;
+    Stack<PoolAllocation> ready;
+    Queue<PoolAllocation> fenced;
     char *slabNext = nullptr, *slabEnd = nullptr; ///< not yet cut into blocks
   };
 
   FreeList &listOf(MemoryKind kind, uint32_t sizeClass) {
     return freeLists[static_cast<uint32_t>(kind)][sizeClass];
   }
-  Block *find(const void *pointer);
-  Block *note(void *pointer, uint64_t capacity, MemoryKind kind);
-  void erase(Block *block);
-  void end(Block *block);
-  void keep(Block *block);
-  bool isUsable(Block &block, const Stream *stream, MemoryKind kind);
-  Block *reuse(Stream *stream, MemoryKind kind, uint32_t sizeClass);
-  Block *reuseOfPool(Stream *stream, uint64_t bytes);
-  Status keepOfPool(Stream *stream, bool waited, Block *&block);
+  PoolAllocation *find(const void *pointer);
+  PoolAllocation *note(void *pointer, uint64_t capacity, MemoryKind kind);
+  void erase(PoolAllocation *block);
+  void end(PoolAllocation *block);
+  void keep(PoolAllocation *block);
+  bool isUsable(PoolAllocation &block, const Stream *stream, MemoryKind kind);
+  PoolAllocation *reuse(Stream *stream, MemoryKind kind, uint32_t sizeClass);
+  PoolAllocation *reuseOfPool(Stream *stream, uint64_t bytes);
+  Status keepOfPool(Stream *stream, bool waited, PoolAllocation *&block);
   template <typename Is>
-  Block *takeKeptOfPool(Is is);
-  Block *cutSlab(MemoryKind kind, uint32_t sizeClass);
+  PoolAllocation *takeKeptOfPool(Is is);
+  PoolAllocation *cutSlab(MemoryKind kind, uint32_t sizeClass);
   Status needServiceStream();
   Status callPool(Stream *stream, uint64_t bytes, void *&pointer);
-  Status freeToPool(Stream *stream, Block *block);
+  Status freeToPool(Stream *stream, PoolAllocation *block);
   void trimOfPool(Stream *stream);
   void forgetKeptOfPool();
   void giveBackIdle(Stream *stream);
   Status obtain(std::unique_lock<std::mutex> &lock, Stream *stream,
-                uint64_t bytes, MemoryKind kind, bool captured, Block *&out,
-                bool &enqueued);
+                uint64_t bytes, MemoryKind kind, bool captured,
+                PoolAllocation *&out, bool &enqueued);
   Status fromPool(std::unique_lock<std::mutex> &lock, Stream *stream,
-                  uint64_t bytes, Block *&out);
+                  uint64_t bytes, PoolAllocation *&out);
   Status fromDriver(std::unique_lock<std::mutex> &lock, MemoryKind kind,
-                    uint32_t sizeClass, bool slab, Block *&out);
+                    uint32_t sizeClass, bool slab, PoolAllocation *&out);
   uint64_t limit() const;
   void reduce(uint64_t limit);
 
@@ -163,7 +167,7 @@ private:
   FreeList freeLists[numKinds][numClasses];
   /// Free memory of the driver's pool that it has not been told of, oldest
   /// first.
-  Queue<Block> keptOfPool;
+  Queue<PoolAllocation> keptOfPool;
   uint32_t keptCount = 0;
   DriverList<void *> slabs[numKinds];
   uint64_t idleBytes = 0; ///< in the free lists

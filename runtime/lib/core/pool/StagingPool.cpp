@@ -18,7 +18,8 @@ using namespace gpuasync;
 /// before the next host wait.
 static constexpr uint64_t flagAfterBytes = 4 << 20;
 
-Status StagingPool::use(Stream &stream, Block *staging, uint64_t bytes) {
+Status StagingPool::use(Stream &stream, PoolAllocation *staging,
+                        uint64_t bytes) {
   StagingUse *use;
   {
     std::lock_guard<std::mutex> lock(mutex);
@@ -60,7 +61,7 @@ Status HeldStaging::take(uint64_t bytes) {
 }
 
 void StagingPool::reapSome(Stream &stream, bool idle) {
-  while (Block *staging = idle ? stream.stuck.pop() : nullptr)
+  while (PoolAllocation *staging = idle ? stream.stuck.pop() : nullptr)
     context.memory.dropStaging(staging);
   while (StagingUse *use = stream.staging.first) {
     if (!idle && (use->untilIdle || !context.fences.reached(use->fence)))
@@ -74,7 +75,7 @@ void StagingPool::reapSome(Stream &stream, bool idle) {
 }
 
 Status StagingPool::expect(Download *&list, Stream &stream, char *destination,
-                           uint64_t bytes, Block *staging,
+                           uint64_t bytes, PoolAllocation *staging,
                            StridedCopy *scatter) {
   std::unique_ptr<StridedCopy> owned(scatter);
   Download *download;

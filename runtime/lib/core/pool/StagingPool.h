@@ -18,14 +18,14 @@ namespace gpuasync {
 /// A part of an upload's source that waits for a download; counts as a use.
 struct LateLink {
   LateLink *next = nullptr;
-  Block *staging = nullptr;
+  PoolAllocation *staging = nullptr;
   uint32_t number = 0;
 };
 
 /// One staged piece that a stream still reads: freed once the fence is reached.
 struct StagingUse {
   StagingUse *next = nullptr;
-  Block *staging = nullptr;
+  PoolAllocation *staging = nullptr;
   bool untilIdle = false; ///< it has no fence
   Fence fence; ///< unarmed with flags: reached when the *next* flag is
 };
@@ -38,7 +38,7 @@ struct Download {
   Fence fence;
   char *destination = nullptr;
   uint64_t bytes = 0; ///< extent of the destination
-  Block *staging = nullptr;
+  PoolAllocation *staging = nullptr;
   /// Else plain bytes. Without staging its destination only says where.
   StridedCopy *scatter = nullptr;
   LateLink *late = nullptr;
@@ -53,7 +53,7 @@ public:
   StagingPool(const StagingPool &) = delete;
 
   /// The stream reads staging, which is dropped once it has.
-  Status use(Stream &stream, Block *staging, uint64_t bytes);
+  Status use(Stream &stream, PoolAllocation *staging, uint64_t bytes);
   /// Drops what the stream's reached fences cover; `idle`: all of it.
   void reap(Stream &stream, bool idle) {
     if (stream.staging.first || stream.stuck.first)
@@ -64,7 +64,7 @@ public:
   /// it. Takes over `scatter`, and `staging`
   /// unless it fails.
   Status expect(Download *&list, Stream &stream, char *destination,
-                uint64_t bytes, Block *staging, StridedCopy *scatter);
+                uint64_t bytes, PoolAllocation *staging, StridedCopy *scatter);
   /// Finishes those of a frame's list, and of what was taken over, whose fence
   /// is reached. Lists are newest first. An error: of one of them nobody knows.
   Status finish(Download *&list) {
@@ -138,12 +138,12 @@ public:
   ~HeldStaging();
   Status take(uint64_t bytes);
   /// Takes over a use of staging by the device.
-  void takeOver(Block *used) {
+  void takeOver(PoolAllocation *used) {
     staging = used;
     inUse = true;
   }
   char *data() const { return staging->pointer; }
-  Block *get() const { return staging; }
+  PoolAllocation *get() const { return staging; }
   /// The device is going to work on it.
   void use() { inUse = true; }
   void passOn() { staging = nullptr; }
@@ -151,7 +151,7 @@ public:
 private:
   gpuasync_context &context;
   Stream &stream;
-  Block *staging = nullptr;
+  PoolAllocation *staging = nullptr;
   bool inUse = false;
 };
 

@@ -78,7 +78,7 @@ Status StreamPool::takeFlag(std::unique_lock<std::mutex> &lock,
 void StreamPool::give(ThreadContext *slot, Stream *stream, bool idle) {
   const bool captured = stream->frame && stream->frame->capture;
   stream->frame = nullptr;
-  stream->follows = nullptr;
+  stream->aliasOf = nullptr;
   stream->previous = nullptr;
   if (stream->external)
     return context.callerStreams.give(
@@ -331,7 +331,7 @@ void StreamPool::destroyRetired() {
     if (!context.lost.load())
       context.driver->destroyStream(stream->native);
     if (stream->hasSignal())
-      context.driver->giveSignal(stream->signal);
+      context.driver->releaseSignal(stream->signal);
     context.physicalStreams.fetch_sub(1);
     lock.lock();
     if (stream->flagSlot)

@@ -20,7 +20,7 @@
 namespace gpuasync {
 
 class Recorder;
-struct Block;
+struct PoolAllocation;
 struct Frame;
 struct Registration;
 struct StagingUse;
@@ -73,9 +73,9 @@ struct alignas(64) gpuasync_stream {
   uint32_t regionNumber = 0;
   /// What comes on this stream is behind that one, on which a graph has its
   /// work: nothing says so to the driver yet, and `frame` is null until then.
-  gpuasync_stream *follows = nullptr;
+  gpuasync_stream *aliasOf = nullptr;
   /// What comes on this stream is behind what this one has been given.
-  gpuasync_stream &work() { return follows ? *follows : *this; }
+  gpuasync_stream &work() { return aliasOf ? *aliasOf : *this; }
   //===--- What is on it
   uint64_t enqueued = 0;       ///< operations so far
   gpuasync::Position finished; ///< of them known complete
@@ -99,15 +99,15 @@ struct alignas(64) gpuasync_stream {
   uint32_t *signalSlot = nullptr;
   uint32_t signalValue = 0;
   uint64_t signalled = 0;
-  /// What its kernels do it by (DriverContext::takeSignal), once one was to.
-  static constexpr uint32_t noSignal = UINT32_MAX, notAsked = UINT32_MAX - 1;
-  uint32_t signal = notAsked;
-  bool hasSignal() const { return signal < notAsked; }
+  /// What its kernels do it by (DriverContext::acquireSignal), once one was to.
+  static constexpr uint32_t noSignal = UINT32_MAX, unset = UINT32_MAX - 1;
+  uint32_t signal = unset;
+  bool hasSignal() const { return signal < unset; }
   /// Its newest operation is such a one, or a free behind one.
   bool isSignalled() const { return signalSlot && signalled == enqueued; }
   gpuasync::Queue<gpuasync::StagingUse> staging;
   /// Staging that an error left without a fence: free once the stream is idle.
-  gpuasync::Stack<gpuasync::Block> stuck;
+  gpuasync::Stack<gpuasync::PoolAllocation> stuck;
   uint64_t stagedSinceFlag = 0;
   /// The newest operations, for a timeout's list: number n at n % recentCount.
   const gpuasync_site *recent[recentCount] = {};

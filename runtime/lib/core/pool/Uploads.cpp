@@ -21,7 +21,7 @@ Status Uploads::fill(char *destination, const char *source, uint64_t bytes) {
     RETURN_IF_ERROR(driver.createStream(stream));
     context.physicalStreams.fetch_add(1, std::memory_order_relaxed);
   }
-  Block *staging = nullptr;
+  PoolAllocation *staging = nullptr;
   RETURN_IF_ERROR(
       context.memory.takeStaging(std::min(bytes, chunkBytes), staging));
   Status status;
@@ -41,8 +41,8 @@ Status Uploads::fill(char *destination, const char *source, uint64_t bytes) {
   return status;
 }
 
-Status Uploads::make(const void *source, uint64_t bytes, Block *&out) {
-  Block *block = nullptr;
+Status Uploads::make(const void *source, uint64_t bytes, PoolAllocation *&out) {
+  PoolAllocation *block = nullptr;
   RETURN_IF_ERROR(context.memory.takeKept(bytes, block));
   Status status;
   {

@@ -18,7 +18,7 @@ struct gpuasync_context;
 
 namespace gpuasync {
 
-struct Block;
+struct PoolAllocation;
 
 /// Thread safe; one upload at a time. The context is current.
 class Uploads {
@@ -29,7 +29,7 @@ public:
   /// Device memory of the context's with a copy of host memory, which has
   /// arrived. It waits for that on a stream of its own, so for no work of
   /// anybody's. What is made is given back by MemoryPool::dropKept.
-  Status make(const void *source, uint64_t bytes, Block *&out);
+  Status make(const void *source, uint64_t bytes, PoolAllocation *&out);
   /// At the context's end. `alive`: the device is not lost.
   void destroy(bool alive);
 

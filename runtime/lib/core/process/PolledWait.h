@@ -18,14 +18,14 @@
 
 namespace gpuasync {
 
-/// Naps of this thread that end when they are due: the system lets timers be
+/// Sleeps of this thread that end on time. The system lets timers be
 /// late by a slack (50 us on Linux), unless a thread says otherwise.
-class Naps {
+class Backoff {
 public:
-  Naps() = default;
-  Naps(const Naps &) = delete;
-  Naps &operator=(const Naps &) = delete;
-  ~Naps() {
+  Backoff() = default;
+  Backoff(const Backoff &) = delete;
+  Backoff &operator=(const Backoff &) = delete;
+  ~Backoff() {
     if (slack > 0)
       prctl(PR_SET_TIMERSLACK, static_cast<unsigned long>(slack));
   }
@@ -41,7 +41,7 @@ public:
 
 private:
   bool asked = false;
-  int slack = 0; ///< the thread's own, while it naps
+  int slack = 0; ///< the thread's own, while it sleeps
 };
 
 /// Calls `query(bool &reached)` until it says reached, fails, or `timeoutNs`
@@ -50,13 +50,13 @@ private:
 /// thirty-second of its length at most, and by what it takes to wake up.
 template <typename Query>
 Status polledWait(int64_t timeoutNs, bool &done, Query query) {
-  const int64_t longestNapNs = 1000000;
+  const int64_t longestSleepNs = 1000000;
   const int64_t spinNs = process().spinNs.load(std::memory_order_relaxed);
   done = false;
   if (Status status = query(done); !status.ok() || done)
     return status;
   const int64_t start = nowNs();
-  Naps naps;
+  Backoff backoff;
   for (;;) {
     if (Status status = query(done); !status.ok() || done)
       return status;
@@ -65,11 +65,11 @@ Status polledWait(int64_t timeoutNs, bool &done, Query query) {
       return Status();
     if (elapsed / 4 < spinNs)
       continue;
-    int64_t nap = elapsed / 32;
-    nap = nap > longestNapNs ? longestNapNs : nap;
-    if (timeoutNs >= 0 && nap > timeoutNs - elapsed)
-      nap = timeoutNs - elapsed;
-    naps.take(nap);
+    int64_t sleep = elapsed / 32;
+    sleep = sleep > longestSleepNs ? longestSleepNs : sleep;
+    if (timeoutNs >= 0 && sleep > timeoutNs - elapsed)
+      sleep = timeoutNs - elapsed;
+    backoff.take(sleep);
   }
 }
 

@@ -141,7 +141,7 @@ static Process &makeOnce() {
   while (!maker.compare_exchange_strong(before, own) && before == own) {
     if (Process *made = instance.load(std::memory_order_acquire))
       return *made;
-    nap(100);
+    pauseFor(100);
     before = 0;
   }
   const bool isForked = before != 0;
@@ -224,7 +224,7 @@ Status gpuasync::checkRefusal() {
   return makeStatus(GPUASYNC_SHUT_DOWN, "gpuasync_shutdown was called");
 }
 
-void gpuasync::nap(int round) {
+void gpuasync::pauseFor(int round) {
   if (round < 100)
     sched_yield();
   else

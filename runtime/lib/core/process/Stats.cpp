@@ -123,10 +123,10 @@ void addCalls(Text &text, gpuasync_context &context,
 }
 
 /// How regions are played, where the runtime chooses, and what each way took.
-void addChoices(Text &text, gpuasync_context &context) {
+void addTunings(Text &text, gpuasync_context &context) {
   const char *before = ", \"regions\": [";
   auto add = [&](const char *file, uint32_t line, uint32_t column,
-                 const Choice &choice) {
+                 const ModeTuner &choice) {
     text.add("%s{\"file\": ", before);
     before = ", ";
     addQuoted(text, file);
@@ -134,7 +134,8 @@ void addChoices(Text &text, gpuasync_context &context) {
              "\"why\": \"%s\", \"median_us\": {",
              line, column, nameOf(choice.current()), choice.reason());
     const char *between = "";
-    for (Way way : {Way::Streams, Way::Stream, Way::Graph})
+    for (ExecutionMode way :
+         {ExecutionMode::Streams, ExecutionMode::Stream, ExecutionMode::Graph})
       if (uint64_t ns = choice.median(way)) {
         text.add("%s\"%s\": %.3f", between, nameOf(way), double(ns) / 1e3);
         between = ", ";
@@ -143,16 +144,17 @@ void addChoices(Text &text, gpuasync_context &context) {
   };
   {
     std::lock_guard<std::mutex> lock(context.choicesMutex);
-    for (const PastChoice &past : context.pastChoices)
-      add(past.file.c_str(), past.line, past.column, past.choice);
+    for (const PastTuning &past : context.pastTunings)
+      add(past.file.c_str(), past.line, past.column, past.tuner);
   }
   {
     std::lock_guard<std::mutex> lock(context.poolMutex);
     for (Instance *instance : context.instances)
       if (Regions *regions = instance->regions.load(std::memory_order_acquire))
-        regions->forEachChoice([&](const gpuasync_site &site, Choice &choice) {
-          add(gpuasync_site_file(&site), site.line, site.column, choice);
-        });
+        regions->forEachTuner(
+            [&](const gpuasync_site &site, ModeTuner &choice) {
+              add(gpuasync_site_file(&site), site.line, site.column, choice);
+            });
   }
   if (before[2] != '"')
     text.add("]");
@@ -305,7 +307,7 @@ uint64_t gpuasync_stats_json(const gpuasync_context *context, char *buffer,
   if (!isForked()) { // its locks may be held for ever
     auto &mutableContext = *const_cast<gpuasync_context *>(context);
     addCalls(text, mutableContext, stats);
-    addChoices(text, mutableContext);
+    addTunings(text, mutableContext);
   }
   text.add("}");
   return text.length();

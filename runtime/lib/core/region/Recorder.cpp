@@ -101,15 +101,15 @@ Status Recorder::putStaged(CallKind kind, Stream &stream, StridedCopy &copy,
     return Status();
   RETURN_IF_ERROR(bound());
   // What it holds the device may still be reading.
-  if (predicted && !predicted->rests())
+  if (predicted && !predicted->isDone())
     diverge();
   MemoryPool &memory = frame->context->memory;
   const uint32_t number = numberOf(stream);
   Call *call = match(kind, number, site, sizeof(copy));
-  Block *held = call ? call->staging : nullptr;
+  PoolAllocation *held = call ? call->staging : nullptr;
   struct Guard {
     MemoryPool &memory;
-    Block *block = nullptr;
+    PoolAllocation *block = nullptr;
     ~Guard() {
       if (block)
         memory.dropStaging(block);
@@ -239,13 +239,13 @@ bool Recorder::give(Stream &stream) {
   return true;
 }
 
-void Recorder::endFollowing(Stream &ahead, bool idle) {
+void Recorder::resolveAliases(Stream &ahead, bool idle) {
   for (Stream *each = given.first; each; each = each->next) {
-    if (each->follows != &ahead)
+    if (each->aliasOf != &ahead)
       continue;
     if (!idle)
       (void)frame->run(nullptr, [&] { return frame->follow(*each); });
-    each->follows = nullptr;
+    each->aliasOf = nullptr;
     each->frame = nullptr;
   }
 }
@@ -261,7 +261,7 @@ Stream *Recorder::takeGiven() {
 /// What it follows has nothing left to do. One of the frame's can be given work
 /// then; one that was given back has no frame.
 void Recorder::stopFollowing(Stream &stream) {
-  stream.follows = nullptr;
+  stream.aliasOf = nullptr;
   for (Stream *each = frame->streams; each; each = each->next)
     if (each == &stream)
       stream.frame = frame;
@@ -293,7 +293,7 @@ Stream *Recorder::findGraphStream() {
       if (each->frame)
         return each; // which it is behind anyway
     Stream *on = kept ? kept : streams.front();
-    if (on->follows)
+    if (on->aliasOf)
       stopFollowing(*on);
     return on;
   }
@@ -323,7 +323,7 @@ Status Recorder::putAhead(Stream &on) {
 }
 
 Status Recorder::playGraph(Executable &executable, Stream &on) {
-  played = Way::Graph;
+  played = ExecutionMode::Graph;
   // What else is put on a caller's stream nobody tells us: the last graph's
   // word would be taken for the end of that too.
   if (!on.external && executable.awaited->expect()) {
@@ -338,14 +338,14 @@ Status Recorder::playGraph(Executable &executable, Stream &on) {
     on.note(key.site);
   }
   on.graphAt = on.enqueued;
-  frame->played = {executable.awaited, &on, on.enqueued};
+  frame->lastGraph = {executable.awaited, &on, on.enqueued};
   executable.lastOn = &on;
   executable.lastPosition = on.enqueued;
   frame->slot->counters.graphLaunches.add(1);
   // Before events of the region are behind it: who waits for one of them finds
   // the memory written.
   for (HostWrite &write : writesLater) {
-    Block *staging = executable.recording.calls[write.call].staging;
+    PoolAllocation *staging = executable.recording.calls[write.call].staging;
     frame->context->memory.shareStaging(staging);
     Status status = guard([&] { return expect(write, on, staging); });
     if (status.ok())
@@ -353,12 +353,13 @@ Status Recorder::playGraph(Executable &executable, Stream &on) {
     frame->context->memory.dropStaging(staging);
     return status;
   }
-  return putBehind(on);
+  return serializeAfter(on);
 }
 
 /// The host writes it when all that `stream` has been given is done. Takes over
 /// `staging` unless it fails.
-Status Recorder::expect(HostWrite &write, Stream &stream, Block *staging) {
+Status Recorder::expect(HostWrite &write, Stream &stream,
+                        PoolAllocation *staging) {
   if (write.scatter)
     write.scatter->source = staging->pointer;
   return frame->context->staging.expect(frame->downloads, stream, write.low,
@@ -367,15 +368,15 @@ Status Recorder::expect(HostWrite &write, Stream &stream, Block *staging) {
 }
 
 Status Recorder::playOneStream(Recording &calls, Stream &on) {
-  played = Way::Stream;
+  played = ExecutionMode::Stream;
   for (Call &call : calls.calls)
     if (call.kind != CallKind::Record && call.kind != CallKind::Wait)
       RETURN_IF_ERROR(playWork(calls, call, on));
   frame->slot->counters.regionsOnStreams.add(1);
-  return putBehind(on);
+  return serializeAfter(on);
 }
 
-Status Recorder::putBehind(Stream &on) {
+Status Recorder::serializeAfter(Stream &on) {
   // What comes on the other streams that are still there, and who waits for
   // events of the region that are, is behind all of it. One that has gone
   // behind another had nothing left to do (findGraphStream): who followed it is
@@ -384,11 +385,11 @@ Status Recorder::putBehind(Stream &on) {
     if (stream == &on)
       continue;
     if (stream->region == this) {
-      stream->follows = &on;
+      stream->aliasOf = &on;
       stream->frame = nullptr;
-    } else if (stream->follows && stream->follows != &on &&
-               stream->follows->region == this) {
-      stream->follows = nullptr;
+    } else if (stream->aliasOf && stream->aliasOf != &on &&
+               stream->aliasOf->region == this) {
+      stream->aliasOf = nullptr;
       stream->frame = frame;
     }
   }
@@ -505,7 +506,7 @@ Status Recorder::playCalls(Recording &calls, std::vector<Event *> &native) {
 }
 
 Status Recorder::playStreams(Recording &calls) {
-  played = Way::Streams;
+  played = ExecutionMode::Streams;
   std::vector<Event *> native(calls.events, nullptr);
   for (Event *event = frame->events; event; event = event->next)
     if (event->region == this)
@@ -540,7 +541,7 @@ Status Recorder::findExecutable(uint64_t shape, Stream &on) {
     Call &mine = predicted->recording.calls[each];
     std::swap(mine.staging, recording.calls[each].staging);
   }
-  if (predicted->rests())
+  if (predicted->isDone())
     return Status();
   // Its last launch may still run, ahead of this one on the same stream: what
   // that works on is the stream's from now on, whatever fails.
@@ -549,7 +550,7 @@ Status Recorder::findExecutable(uint64_t shape, Stream &on) {
     Stream &on;
     ~Kept() {
       for (uint32_t each : recording.staged)
-        if (Block *block =
+        if (PoolAllocation *block =
                 std::exchange(recording.calls[each].staging, nullptr))
           on.stuck.push(block);
     }
@@ -557,7 +558,7 @@ Status Recorder::findExecutable(uint64_t shape, Stream &on) {
   StagingPool &pool = frame->context->staging;
   pool.reap(on, /*idle=*/false);
   for (uint32_t each : recording.staged) {
-    Block *&block = recording.calls[each].staging;
+    PoolAllocation *&block = recording.calls[each].staging;
     if (!block)
       continue; // it was passed on
     Status status = pool.use(on, block, block->bytes);
@@ -581,7 +582,7 @@ Status Recorder::playPart() {
   if (!on)
     return playStreams(predicted ? predicted->recording : recording);
   RETURN_IF_ERROR(putAhead(*on));
-  if (way == Way::Stream)
+  if (way == ExecutionMode::Stream)
     return playOneStream(predicted ? predicted->recording : recording, *on);
   // Calls that overlap have one each.
   if (predicted && !predicted->isFreeFor(on))
@@ -608,7 +609,7 @@ Status Recorder::playPart() {
   // The device has work meanwhile.
   if (!recording.gainsAsGraph() || !regions->wantsGraph(key, shape))
     return Status();
-  frame->timed.spoiled = frame->timed.building = true;
+  frame->modeTiming.spoiled = frame->modeTiming.building = true;
   if (Status status = guard(
           [&] { return regions->make(key, recording, shape, on, *frame); });
       !status.ok()) {
@@ -655,7 +656,7 @@ void Recorder::drop() {
       event->region = nullptr;
   while (Stream *stream = given.pop()) {
     const bool idle = stream->enqueued == stream->finished;
-    frame->endFollowing(*stream, idle);
+    frame->resolveAliases(*stream, idle);
     frame->end(*stream, idle);
   }
   recording.clear();

@@ -67,13 +67,13 @@ public:
   Status wait(Stream &stream, Event &event, const gpuasync_site *site);
   /// One that is given back, with recorded work; false: it has none.
   bool give(Stream &stream);
-  /// Frame::endFollowing of those that were given back.
-  void endFollowing(Stream &ahead, bool idle);
+  /// Frame::resolveAliases of those that were given back.
+  void resolveAliases(Stream &ahead, bool idle);
   /// One that was given back, when so many were that each a new one would be
   /// too many; else null.
   Stream *takeGiven();
   /// How the last part was played.
-  Way lastPlayed() const { return played; }
+  ExecutionMode lastPlayed() const { return played; }
 
 private:
   /// Work of a region beyond this is played before the end.
@@ -139,18 +139,18 @@ private:
   Status playStreams(Recording &calls);
   Status playOneStream(Recording &calls, Stream &on);
   /// All that is played is on `on`.
-  Status putBehind(Stream &on);
+  Status serializeAfter(Stream &on);
   Status playCalls(Recording &calls, std::vector<Event *> &native);
   Status playWork(Recording &calls, Call &call, Stream &stream);
   Status playStaged(const StridedCopy &copy, Call &call, Stream &stream);
-  Status expect(HostWrite &write, Stream &stream, Block *staging);
+  Status expect(HostWrite &write, Stream &stream, PoolAllocation *staging);
 
   friend class Regions;
   Frame *frame = nullptr;
   Regions *regions = nullptr;
   Regions::Key key;
-  Way way = Way::Graph; ///< or Way::Stream
-  Way played = Way::Streams;
+  ExecutionMode way = ExecutionMode::Graph; ///< or ExecutionMode::Stream
+  ExecutionMode played = ExecutionMode::Streams;
   bool playing = false;
   std::unique_ptr<Executable> predicted;
   size_t matched = 0;

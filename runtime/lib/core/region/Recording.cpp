@@ -34,7 +34,7 @@ void Recording::assign(Recording &other, size_t count) {
 
 void Recording::dropStaging(MemoryPool &memory) {
   for (uint32_t each : staged)
-    if (Block *staging = std::exchange(calls[each].staging, nullptr))
+    if (PoolAllocation *staging = std::exchange(calls[each].staging, nullptr))
       memory.dropStaging(staging);
 }
 

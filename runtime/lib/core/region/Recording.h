@@ -56,7 +56,7 @@ struct Call {
   const gpuasync_site *site = nullptr; ///< of the instance's program
   /// Of Upload and Download: a use of what the arguments name as source or
   /// destination. Null: it was passed on, and they name what is not there.
-  Block *staging = nullptr;
+  PoolAllocation *staging = nullptr;
 };
 
 inline bool isStaged(CallKind kind) {

@@ -27,18 +27,19 @@ std::atomic<int64_t (*)()> gpuasync::regionClock{nowNs};
 
 void Regions::enter(Frame &frame, const gpuasync_site *site) {
   const Play play = process().play.load(std::memory_order_relaxed);
-  Way way = play == Play::Stream ? Way::Stream : Way::Graph;
+  ExecutionMode way =
+      play == Play::Stream ? ExecutionMode::Stream : ExecutionMode::Graph;
   bool isTimed = false;
   std::unique_ptr<Recorder> recorder;
   {
     std::lock_guard<std::mutex> lock(mutex);
     if (play == Play::Auto) {
-      Choice &choice = regions[{site, 0}].choice;
-      way = choice.next(/*mayTime=*/!frame.timed.choice, isTimed);
+      ModeTuner &tuner = regions[{site, 0}].tuner;
+      way = tuner.next(/*mayTime=*/!frame.modeTiming.tuner, isTimed);
       if (isTimed) // the choice is told of it whatever comes
-        frame.timed = {&choice, way, false, false, 0};
+        frame.modeTiming = {&tuner, way, false, false, 0};
     }
-    if (way != Way::Streams) {
+    if (way != ExecutionMode::Streams) {
       if (recorders.empty()) {
         recorder = std::make_unique<Recorder>();
       } else {
@@ -54,7 +55,7 @@ void Regions::enter(Frame &frame, const gpuasync_site *site) {
   }
   frame.region = recorder.release();
   if (isTimed)
-    frame.timed.from = regionClock.load()();
+    frame.modeTiming.from = regionClock.load()();
 }
 
 void Regions::leave(Frame &frame) {
@@ -66,13 +67,14 @@ void Regions::leave(Frame &frame) {
 }
 
 void Regions::endTimed(Frame &frame, bool waited) {
-  const Frame::Timed timed = std::exchange(frame.timed, Frame::Timed());
+  const Frame::ModeTiming timed =
+      std::exchange(frame.modeTiming, Frame::ModeTiming());
   const int64_t ns = regionClock.load()() - timed.from;
   std::lock_guard<std::mutex> lock(mutex);
   if (waited && !timed.spoiled)
-    timed.choice->took(timed.way, ns > 0 ? static_cast<uint64_t>(ns) : 1);
+    timed.tuner->took(timed.way, ns > 0 ? static_cast<uint64_t>(ns) : 1);
   else
-    timed.choice->lost(timed.building);
+    timed.tuner->lost(timed.building);
 }
 
 std::unique_ptr<Executable> Regions::takeLast(const Key &key) {
@@ -81,7 +83,7 @@ std::unique_ptr<Executable> Regions::takeLast(const Key &key) {
     return nullptr;
   auto &idle = found->second.idle;
   size_t at = idle.size() - 1;
-  while (at && !idle[at]->rests())
+  while (at && !idle[at]->isDone())
     --at;
   std::unique_ptr<Executable> taken = std::move(idle[at]);
   idle.erase(idle.begin() + static_cast<ptrdiff_t>(at));
@@ -210,20 +212,20 @@ void Regions::forgetStreams() {
       each->lastOn = nullptr;
 }
 
-void Regions::keepChoices() {
+void Regions::keepTunings() {
   gpuasync_context &context = *instance.context;
-  std::vector<PastChoice> kept;
-  forEachChoice([&](const gpuasync_site &site, Choice &choice) {
-    kept.push_back({gpuasync_site_file(&site), site.line, site.column, choice});
-    choice = Choice();
+  std::vector<PastTuning> kept;
+  forEachTuner([&](const gpuasync_site &site, ModeTuner &tuner) {
+    kept.push_back({gpuasync_site_file(&site), site.line, site.column, tuner});
+    tuner = ModeTuner();
   });
   std::lock_guard<std::mutex> lock(context.choicesMutex);
-  for (PastChoice &each : kept)
-    if (context.pastChoices.size() < context.maxPastChoices)
-      context.pastChoices.push_back(std::move(each));
+  for (PastTuning &each : kept)
+    if (context.pastTunings.size() < context.maxPastTunings)
+      context.pastTunings.push_back(std::move(each));
 }
 
-bool Executable::rests() const {
+bool Executable::isDone() const {
   return !lastOn || (!lastOn->external && lastOn->finished >= lastPosition);
 }
 

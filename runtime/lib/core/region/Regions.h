@@ -10,8 +10,8 @@
 #define GPUASYNC_CORE_REGION_REGIONS_H
 
 #include "core/module/ModuleCache.h"
-#include "core/region/Awaited.h"
-#include "core/region/Choice.h"
+#include "core/region/HostWaitPredictor.h"
+#include "core/region/ModeTuner.h"
 #include "core/region/Recording.h"
 
 #include <atomic>
@@ -28,8 +28,8 @@ struct ThreadContext;
 /// A graph, and the recording that it was made of.
 struct Executable {
   Recording recording;
-  uint64_t shape = 0;         ///< its hash
-  Awaited *awaited = nullptr; ///< of its part of the region
+  uint64_t shape = 0;                   ///< its hash
+  HostWaitPredictor *awaited = nullptr; ///< of its part of the region
   NativeGraph graph = nullptr;
   /// The stream of the last launch, and how many operations that then had.
   gpuasync_stream *lastOn = nullptr;
@@ -38,10 +38,10 @@ struct Executable {
   /// of the caller, is behind it anyway: else it would wait for itself, and
   /// with it for what is ahead of it there.
   bool isFreeFor(const gpuasync_stream *on) const {
-    return lastOn == on || rests();
+    return lastOn == on || isDone();
   }
   /// Whether it is known not to run.
-  bool rests() const;
+  bool isDone() const;
   /// What Recording::isBehind said of these streams last.
   std::vector<bool> askedFor;
   bool isBehind = false;
@@ -117,15 +117,15 @@ public:
   void endTimed(Frame &frame, bool waited);
   /// Visits the choice of each region that has one.
   template <typename Visitor>
-  void forEachChoice(Visitor visitor) {
+  void forEachTuner(Visitor visitor) {
     std::lock_guard<std::mutex> lock(mutex);
     for (auto &[key, region] : regions)
-      if (region.choice.asked())
-        visitor(*key.site, region.choice);
+      if (region.tuner.asked())
+        visitor(*key.site, region.tuner);
   }
 
   /// The context has them from now on, as the program is released.
-  void keepChoices();
+  void keepTunings();
 
   using Gone = std::vector<std::unique_ptr<Executable>>;
   /// Takes out what is retired, or all that there is: then no call holds one.
@@ -152,8 +152,8 @@ private:
     };
     std::vector<Seen> seen;
     Seen *find(uint64_t shape);
-    Choice choice; ///< of its first part, for all
-    Awaited awaited;
+    ModeTuner tuner; ///< of its first part, for all
+    HostWaitPredictor awaited;
     /// A graph could not be changed to other arguments of a library call.
     bool exactCalls = false;
   };

@@ -298,8 +298,8 @@ private:
     return Status();
   }
 
-  Status finishWait(Scheduler::Wait result, Tenure *tenure, uint64_t position,
-                    bool &done) {
+  Status finishWait(Scheduler::Wait result, StreamLease *tenure,
+                    uint64_t position, bool &done) {
     done = result == Scheduler::Wait::Reached;
     if (done)
       return tenure->statusAt(position);

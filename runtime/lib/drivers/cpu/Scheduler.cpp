@@ -24,24 +24,24 @@ using namespace gpuasync;
 using namespace gpuasync::cpu;
 
 //===----------------------------------------------------------------------===//
-// Tenure
+// StreamLease
 //===----------------------------------------------------------------------===//
 
-void Tenure::release() {
+void StreamLease::release() {
   if (references.fetch_sub(1, std::memory_order_acq_rel) != 1)
     return;
   gpuasync_status_free(error.load(std::memory_order_relaxed));
   delete this;
 }
 
-void Tenure::fail(Status status, uint64_t position) {
+void StreamLease::fail(Status status, uint64_t position) {
   if (hasFailed.exchange(true, std::memory_order_relaxed))
     return;
   errorPosition = position;
   error.store(status.release(), std::memory_order_release);
 }
 
-Status Tenure::statusAt(uint64_t position) const {
+Status StreamLease::statusAt(uint64_t position) const {
   gpuasync_status *raw = error.load(std::memory_order_acquire);
   if (!raw || errorPosition > position)
     return Status();
@@ -89,7 +89,7 @@ Stream *Scheduler::createStream() {
   freeStreams.reserve(allStreams.size() + 1);
   if (adversary)
     adversary->reserve(allStreams.size() + 1);
-  auto tenure = std::make_unique<Tenure>();
+  auto tenure = std::make_unique<StreamLease>();
   Stream *stream = new Stream(*this);
   stream->tenure = tenure.release();
   stream->index = static_cast<uint32_t>(allStreams.size());
@@ -108,7 +108,7 @@ void Scheduler::resetStream(Stream *stream) {
   if (!stream->tenure->error.load(std::memory_order_acquire))
     return;
   // Without memory for it now, whoever uses the stream next needs it.
-  Tenure *fresh = new (std::nothrow) Tenure;
+  StreamLease *fresh = new (std::nothrow) StreamLease;
   stream->outlived = !fresh;
   if (fresh) {
     stream->tenure->release();

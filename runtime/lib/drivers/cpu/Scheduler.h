@@ -51,7 +51,7 @@ struct Stream;
 /// One owner's time with a stream. It outlives the stream's reuse as long as an
 /// event refers to it, so that a token result carries its error to whoever
 /// waits for it.
-struct Tenure {
+struct StreamLease {
   std::atomic<uint32_t> references{1};
   /// The first failure: work at `errorPosition` and after it is skipped.
   std::atomic<gpuasync_status *> error{nullptr};
@@ -92,7 +92,7 @@ struct alignas(64) LoadedKernel {
 struct Event {
   Stream *stream = nullptr;
   uint64_t position = 0;
-  Tenure *tenure = nullptr;
+  StreamLease *tenure = nullptr;
 };
 
 enum class OpKind : uint8_t { Launch, Copy, Fill, Wait, Call, Host };
@@ -120,7 +120,7 @@ struct Op {
   // Wait
   Stream *target = nullptr;
   uint64_t targetPosition = 0;
-  Tenure *targetTenure = nullptr;
+  StreamLease *targetTenure = nullptr;
   // Call
   void (*function)(void *) = nullptr;
   void *argument = nullptr;
@@ -157,7 +157,7 @@ struct Stream {
   std::atomic<uint32_t> volunteers{0};
   /// What they may help with; written under `mutex`.
   std::atomic<Job *> job{nullptr};
-  Tenure *tenure = nullptr;
+  StreamLease *tenure = nullptr;
   bool outlived = false; ///< the tenure is of a former owner; the owner's
   /// Nobody needs its work: kernels end with the blocks that run.
   std::atomic<bool> cancelled{false};

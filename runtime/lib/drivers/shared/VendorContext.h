@@ -87,8 +87,8 @@ public:
   Status launch(NativeStream stream, NativeFunction function,
                 const gpuasync_kernel &kernel, const gpuasync_block &block,
                 const gpuasync_site *site) override;
-  bool takeSignal(uint32_t &index) override;
-  void giveSignal(uint32_t index) noexcept override;
+  bool acquireSignal(uint32_t &index) override;
+  void releaseSignal(uint32_t index) noexcept override;
   Status launch(NativeStream stream, NativeFunction function,
                 const gpuasync_kernel &kernel, const gpuasync_block &block,
                 const gpuasync_site *site, uint32_t signal, uint32_t *&slot,

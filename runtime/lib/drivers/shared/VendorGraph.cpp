@@ -553,7 +553,7 @@ Status VendorContext::launchGraph(NativeGraph native, NativeStream stream,
 void VendorContext::destroyGraph(NativeGraph native) noexcept {
   std::unique_ptr<VendorGraph> graph(static_cast<VendorGraph *>(native));
   if (graph->signalIndex != VendorGraph::noSignal)
-    giveSignal(graph->signalIndex);
+    releaseSignal(graph->signalIndex);
   giveBack([&] {
     if (graph->executable)
       note(VENDOR_CALL(graphExecDestroy, graph->executable));

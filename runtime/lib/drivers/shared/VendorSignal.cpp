@@ -17,7 +17,7 @@ using namespace gpuasync;
 // Words of the host
 //===----------------------------------------------------------------------===//
 
-bool VendorContext::takeSignal(uint32_t &index) {
+bool VendorContext::acquireSignal(uint32_t &index) {
   // Words are polled where flags are.
   if (!builtinModule || (table.moduleGlobal && !signalCounters) ||
       !(device.info.capabilities & ~refuted & CapFlagWait))
@@ -45,7 +45,7 @@ bool VendorContext::takeSignal(uint32_t &index) {
   return true;
 }
 
-void VendorContext::giveSignal(uint32_t index) noexcept {
+void VendorContext::releaseSignal(uint32_t index) noexcept {
   std::lock_guard<std::mutex> lock(graphMutex);
   freeSignals.push_back(index);
 }
@@ -87,7 +87,7 @@ Status VendorContext::addSignal(VendorGraph &graph, const GraphNode *nodes) {
       last.push_back(graph.nodes[i].handle);
     }
   const bool itself = last.size() == 1 && signalsItself(nodes[graph.lastIndex]);
-  if ((!itself && !downloads) || !takeSignal(graph.signalIndex))
+  if ((!itself && !downloads) || !acquireSignal(graph.signalIndex))
     return Status();
   if (itself) {
     graph.last = std::make_unique<KernelNode>();

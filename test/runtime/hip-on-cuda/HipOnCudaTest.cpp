@@ -1,9 +1,9 @@
-//===- ShimTest.cpp - The shim itself -------------------------------------===//
+//===- HipOnCudaTest.cpp - HIP calls on a CUDA device, themselves --------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What can be seen of libhip_shim.so without a GPU: that it forwards, over the
-// fake CUDA library.
+// What can be seen of libhip_on_cuda.so without a GPU: that it forwards, over
+// the fake CUDA library.
 //===----------------------------------------------------------------------===//
 
 #include "gpuasync/Context.h"
@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-TEST(Shim, HasEveryEntryPoint) {
+TEST(HipOnCuda, HasEveryEntryPoint) {
   void *library =
       dlopen(getenv("GPU_ASYNC_HIP_LIBRARY"), RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(library, nullptr) << dlerror();
@@ -41,20 +41,20 @@ static int runOver(const std::string &library, const char *filter) {
   return result;
 }
 
-TEST(Shim, ConformanceOverTheFakeLibrary) {
+TEST(HipOnCuda, ConformanceOverTheFakeLibrary) {
   std::string folder = getenv("GPU_ASYNC_HIP_LIBRARY");
   folder.erase(folder.rfind('/'));
   EXPECT_EQ(runOver(folder + "/libmock_cuda.so", "Devices/*"), 0);
 }
 
 // In a process of its own, since a library is opened once.
-TEST(Shim, DISABLED_ThereIsNoDevice) {
+TEST(HipOnCuda, DISABLED_ThereIsNoDevice) {
   gpuasync::Context context;
   gpuasync::Status status = gpuasync::Context::open("hip", context);
   EXPECT_NE(std::string(status.message()).find("HIP is unavailable: hipInit"),
             std::string::npos)
       << status.message();
 }
-TEST(Shim, WithoutACudaDriverThereIsNoDevice) {
-  EXPECT_EQ(runOver("/nonexistent/libcuda.so", "Shim.DISABLED_*"), 0);
+TEST(HipOnCuda, WithoutACudaDriverThereIsNoDevice) {
+  EXPECT_EQ(runOver("/nonexistent/libcuda.so", "HipOnCuda.DISABLED_*"), 0);
 }

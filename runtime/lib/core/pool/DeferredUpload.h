@@ -1,4 +1,5 @@
-//===- LateSource.h - Sources that downloads have yet to write --*- C++ -*-===//
+//===- DeferredUpload.h - Sources that downloads have yet to write --*- C++
+//-*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -6,8 +7,8 @@
 // write the source.
 //===----------------------------------------------------------------------===//
 
-#ifndef GPUASYNC_CORE_POOL_LATESOURCE_H
-#define GPUASYNC_CORE_POOL_LATESOURCE_H
+#ifndef GPUASYNC_CORE_POOL_DEFERREDUPLOAD_H
+#define GPUASYNC_CORE_POOL_DEFERREDUPLOAD_H
 
 #include <mutex>
 #include <stdint.h>
@@ -18,9 +19,9 @@ namespace gpuasync {
 struct Download;
 
 /// `fill` and `fillAll` are thread safe.
-class LateSource {
+class DeferredUpload {
 public:
-  LateSource(const char *source, char *staging, uint64_t bytes)
+  DeferredUpload(const char *source, char *staging, uint64_t bytes)
       : source(source), staging(staging), bytes(bytes) {}
   /// Gives the bytes that the download writes, and that no newer one has, to
   /// part `number` (from 1); false: there are none. Before all that follows.
@@ -52,4 +53,4 @@ private:
 
 } // namespace gpuasync
 
-#endif // GPUASYNC_CORE_POOL_LATESOURCE_H
+#endif // GPUASYNC_CORE_POOL_DEFERREDUPLOAD_H

@@ -1,19 +1,19 @@
-//===- Residents.cpp - Arguments that stay on the device ------------------===//
+//===- DeviceMirrorCache.cpp - Arguments that stay on the device ----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See Residents.h.
+// See DeviceMirrorCache.h.
 //===----------------------------------------------------------------------===//
 
-#include "core/pool/Residents.h"
+#include "core/pool/DeviceMirrorCache.h"
 #include "core/abi/Frame.h"
 #include "core/pool/HostMemory.h"
 #include "gpuasync/Memory.h"
 
 using namespace gpuasync;
 
-Status Residents::find(Frame &frame, const void *pointer, uint64_t bytes,
-                       void *&out) {
+Status DeviceMirrorCache::find(Frame &frame, const void *pointer,
+                               uint64_t bytes, void *&out) {
   out = const_cast<void *>(pointer);
   if (!bytes)
     return Status();
@@ -47,7 +47,7 @@ Status Residents::find(Frame &frame, const void *pointer, uint64_t bytes,
   if (longest < bytes)
     longest = bytes;
   lock.unlock();
-  Block *block = nullptr;
+  PoolAllocation *block = nullptr;
   Status status = guard([&] { return make(frame, pointer, bytes, block); });
   lock.lock();
   auto made = copies.find(place);
@@ -64,8 +64,8 @@ Status Residents::find(Frame &frame, const void *pointer, uint64_t bytes,
 }
 
 /// Without a block and without an error it is memory that the device reaches.
-Status Residents::make(Frame &frame, const void *pointer, uint64_t bytes,
-                       Block *&out) {
+Status DeviceMirrorCache::make(Frame &frame, const void *pointer,
+                               uint64_t bytes, PoolAllocation *&out) {
   bool ours = false;
   Status held =
       context.memory.check(pointer, extentOf(bytes), "resident argument", ours);
@@ -86,14 +86,14 @@ Status Residents::make(Frame &frame, const void *pointer, uint64_t bytes,
 
 /// The mutex is held, and there is room. What a graph may read stays until the
 /// context's end.
-void Residents::retire(Copy &copy) {
+void DeviceMirrorCache::retire(Copy &copy) {
   if (!copy.block || copy.captured)
     return;
   givenUp.push_back(copy.block);
   context.retiredCount.fetch_add(1, std::memory_order_relaxed);
 }
 
-void Residents::giveUp(const void *pointer, uint64_t bytes) {
+void DeviceMirrorCache::giveUp(const void *pointer, uint64_t bytes) {
   if (!bytes || !size.load(std::memory_order_acquire))
     return;
   auto begin = reinterpret_cast<uintptr_t>(pointer);
@@ -117,7 +117,7 @@ void Residents::giveUp(const void *pointer, uint64_t bytes) {
   size.store(copies.size(), std::memory_order_release);
 }
 
-void Residents::keepForGraph() {
+void DeviceMirrorCache::keepForGraph() {
   if (!size.load(std::memory_order_acquire))
     return;
   std::lock_guard<std::mutex> lock(mutex);
@@ -125,11 +125,11 @@ void Residents::keepForGraph() {
     copy.captured = true;
 }
 
-void Residents::freeGivenUp() {
+void DeviceMirrorCache::freeGivenUp() {
   std::unique_lock<std::mutex> lock(mutex);
   // One by one: the room stays, and nothing is allocated.
   while (!givenUp.empty()) {
-    Block *block = givenUp.back();
+    PoolAllocation *block = givenUp.back();
     givenUp.pop_back();
     lock.unlock();
     context.memory.dropKept(block);
@@ -137,7 +137,7 @@ void Residents::freeGivenUp() {
   }
 }
 
-void Residents::forgetAll() {
+void DeviceMirrorCache::forgetAll() {
   std::lock_guard<std::mutex> lock(mutex);
   copies.clear();
   givenUp.clear();
@@ -151,5 +151,5 @@ void gpuasync_host_memory_changed(const void *pointer,
   Process &shared = process();
   std::lock_guard<std::mutex> lock(shared.mutex);
   for (gpuasync_context *context : shared.contexts)
-    context->residents.giveUp(pointer, bytes);
+    context->mirrors.giveUp(pointer, bytes);
 }

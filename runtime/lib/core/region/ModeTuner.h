@@ -1,4 +1,4 @@
-//===- Choice.h - How a region is played best -------------------*- C++ -*-===//
+//===- ModeTuner.h - How a region is played best ----------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -7,8 +7,8 @@
 // and then. Knows no clock: who asks tells what a pass took.
 //===----------------------------------------------------------------------===//
 
-#ifndef GPUASYNC_CORE_REGION_CHOICE_H
-#define GPUASYNC_CORE_REGION_CHOICE_H
+#ifndef GPUASYNC_CORE_REGION_MODETUNER_H
+#define GPUASYNC_CORE_REGION_MODETUNER_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,11 +18,11 @@ namespace gpuasync {
 
 /// Straight to its streams; recorded, and then all on one of them, which needs
 /// no events; recorded, and then as a graph.
-enum class Way : uint8_t { Streams, Stream, Graph };
-const char *nameOf(Way way);
+enum class ExecutionMode : uint8_t { Streams, Stream, Graph };
+const char *nameOf(ExecutionMode way);
 
 /// Of one region. Not thread safe.
-class Choice {
+class ModeTuner {
 public:
   /// Passes before the first that is timed: a graph is made meanwhile.
   static constexpr uint32_t warmPasses = 3;
@@ -37,14 +37,14 @@ public:
 
   /// How the next pass is played. `timed`: its time is to be told, by `took` or
   /// `lost`; asked for only if `mayTime`.
-  Way next(bool mayTime, bool &timed);
-  void took(Way way, uint64_t ns);
+  ExecutionMode next(bool mayTime, bool &timed);
+  void took(ExecutionMode way, uint64_t ns);
   /// It came to no time: nothing waited for it. `building`: a graph was made.
   void lost(bool building);
 
-  Way current() const { return best; }
+  ExecutionMode current() const { return best; }
   /// Of the last times, in nanoseconds; 0 if there are none.
-  uint64_t median(Way way) const;
+  uint64_t median(ExecutionMode way) const;
   /// Why it is played so.
   const char *reason() const { return why; }
   bool asked() const { return passes; }
@@ -55,13 +55,13 @@ private:
     uint64_t ns[window] = {};
     uint32_t count = 0;
   };
-  const Times &timesOf(Way way) const {
+  const Times &timesOf(ExecutionMode way) const {
     return times[static_cast<size_t>(way)];
   }
   void explore();
   void decide();
 
-  Way best = Way::Graph;
+  ExecutionMode best = ExecutionMode::Graph;
   bool exploring = true, decided = false;
   uint64_t passes = 0;
   uint32_t tried = 0;                 ///< in this exploration
@@ -73,12 +73,12 @@ private:
 };
 
 /// Of a region whose program was released.
-struct PastChoice {
+struct PastTuning {
   std::string file;
   uint32_t line = 0, column = 0;
-  Choice choice;
+  ModeTuner tuner;
 };
 
 } // namespace gpuasync
 
-#endif // GPUASYNC_CORE_REGION_CHOICE_H
+#endif // GPUASYNC_CORE_REGION_MODETUNER_H

@@ -1,4 +1,4 @@
-//===- Awaited.h - Whether the host waits for a graph -----------*- C++ -*-===//
+//===- HostWaitPredictor.h - Whether the host waits for a graph -*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -6,8 +6,8 @@
 // end; for what comes behind it on the device that takes longer.
 //===----------------------------------------------------------------------===//
 
-#ifndef GPUASYNC_CORE_REGION_AWAITED_H
-#define GPUASYNC_CORE_REGION_AWAITED_H
+#ifndef GPUASYNC_CORE_REGION_HOSTWAITPREDICTOR_H
+#define GPUASYNC_CORE_REGION_HOSTWAITPREDICTOR_H
 
 #include <atomic>
 #include <stdint.h>
@@ -16,7 +16,7 @@ namespace gpuasync {
 
 /// What was seen of the graphs of one part of a region. Thread safe; what
 /// threads do at once may count once.
-class Awaited {
+class HostWaitPredictor {
 public:
   /// Before a launch: whether it is to tell of its end. It changes seldom,
   /// since a change takes longer than a launch.
@@ -47,4 +47,4 @@ private:
 
 } // namespace gpuasync
 
-#endif // GPUASYNC_CORE_REGION_AWAITED_H
+#endif // GPUASYNC_CORE_REGION_HOSTWAITPREDICTOR_H

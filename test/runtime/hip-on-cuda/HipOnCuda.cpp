@@ -1,4 +1,4 @@
-//===- Shim.cpp - libhip_shim.so: HIP calls on a CUDA device --------------===//
+//===- HipOnCuda.cpp - libhip_on_cuda.so: HIP calls on a CUDA device -----===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

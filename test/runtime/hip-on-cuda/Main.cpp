@@ -1,8 +1,8 @@
-//===- Main.cpp - main of the conformance suite over the shim -------------===//
+//===- Main.cpp - main of the conformance suite of HIP on CUDA ------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Puts libhip_shim.so, which lies beside this program, under the hip driver.
+// Puts libhip_on_cuda.so, which lies beside this program, under the hip driver.
 // Where GPU_ASYNC_CUDA_LIBRARY is the fake library, that gets the test kernels.
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 std::vector<const char *> gpuasync_test::testedDevices() {
-  return {"hip-on-shim"};
+  return {"hip-on-cuda"};
 }
 gpuasync_test::Mock *gpuasync_test::mockOf(const std::string &) {
   return nullptr;
@@ -32,7 +32,7 @@ int main(int argc, char **argv) {
   char path[4096] = "";
   if (readlink("/proc/self/exe", path, sizeof(path) - 32) < 0)
     abort();
-  strcpy(strrchr(path, '/'), "/libhip_shim.so");
+  strcpy(strrchr(path, '/'), "/libhip_on_cuda.so");
   setenv("GPU_ASYNC_HIP_LIBRARY", path, /*overwrite=*/0);
   const char *cuda = getenv("GPU_ASYNC_CUDA_LIBRARY");
   if (cuda && strstr(cuda, "libmock_cuda.so")) {

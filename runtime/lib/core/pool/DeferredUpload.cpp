@@ -1,11 +1,12 @@
-//===- LateSource.cpp - Sources that downloads have yet to write ----------===//
+//===- DeferredUpload.cpp - Sources that downloads have yet to write
+//----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See LateSource.h.
+// See DeferredUpload.h.
 //===----------------------------------------------------------------------===//
 
-#include "core/pool/LateSource.h"
+#include "core/pool/DeferredUpload.h"
 #include "core/abi/Strided.h"
 #include "core/context/ContextImpl.h"
 
@@ -30,7 +31,7 @@ static void forPieces(const StridedCopy &copy, uint32_t dim, char *at,
     forPieces(copy, dim + 1, at + i * copy.destinationStrides[dim], visit);
 }
 
-bool LateSource::claim(const Download &download, uint32_t number) {
+bool DeferredUpload::claim(const Download &download, uint32_t number) {
   std::vector<Range> written;
   auto add = [&](const char *at, uint64_t count) {
     const char *end = source + bytes;
@@ -82,11 +83,11 @@ bool LateSource::claim(const Download &download, uint32_t number) {
   return any;
 }
 
-void LateSource::copy(uint64_t begin, uint64_t end) {
+void DeferredUpload::copy(uint64_t begin, uint64_t end) {
   memcpy(staging + begin, source + begin, end - begin);
 }
 
-void LateSource::fillUnclaimed() {
+void DeferredUpload::fillUnclaimed() {
   uint64_t at = 0;
   for (const Range &range : ranges) {
     copy(at, range.begin);
@@ -95,7 +96,7 @@ void LateSource::fillUnclaimed() {
   copy(at, bytes);
 }
 
-void LateSource::fill(uint32_t number) {
+void DeferredUpload::fill(uint32_t number) {
   std::lock_guard<std::mutex> lock(mutex);
   for (Range &range : ranges)
     if (range.part == number) {
@@ -104,7 +105,7 @@ void LateSource::fill(uint32_t number) {
     }
 }
 
-void LateSource::fillAll() {
+void DeferredUpload::fillAll() {
   std::lock_guard<std::mutex> lock(mutex);
   for (Range &range : ranges)
     if (range.part != filled) {

@@ -1,4 +1,4 @@
-//===- Residents.h - Arguments that stay on the device ----------*- C++ -*-===//
+//===- DeviceMirrorCache.h - Arguments that stay on the device --*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -6,8 +6,8 @@
 // gets one, kept until the caller says that the memory has changed.
 //===----------------------------------------------------------------------===//
 
-#ifndef GPUASYNC_CORE_POOL_RESIDENTS_H
-#define GPUASYNC_CORE_POOL_RESIDENTS_H
+#ifndef GPUASYNC_CORE_POOL_DEVICEMIRRORCACHE_H
+#define GPUASYNC_CORE_POOL_DEVICEMIRRORCACHE_H
 
 #include "core/process/StatusImpl.h"
 
@@ -21,15 +21,15 @@ struct gpuasync_context;
 
 namespace gpuasync {
 
-struct Block;
+struct PoolAllocation;
 struct Frame;
 
 /// Thread safe. The lock is not held over calls of the driver's: one thread
 /// makes a copy while others that want it wait for that one only.
-class Residents {
+class DeviceMirrorCache {
 public:
-  explicit Residents(gpuasync_context &context) : context(context) {}
-  Residents(const Residents &) = delete;
+  explicit DeviceMirrorCache(gpuasync_context &context) : context(context) {}
+  DeviceMirrorCache(const DeviceMirrorCache &) = delete;
 
   /// See gpuasync_resident.
   Status find(Frame &frame, const void *pointer, uint64_t bytes, void *&out);
@@ -45,25 +45,26 @@ public:
 
 private:
   struct Copy {
-    Block *block = nullptr; ///< null: it is being made
-    bool changed = false;   ///< the memory is another one since that began
-    bool captured = false;  ///< a graph of a caller's may read it at any time
+    PoolAllocation *block = nullptr; ///< null: it is being made
+    bool changed = false;  ///< the memory is another one since that began
+    bool captured = false; ///< a graph of a caller's may read it at any time
   };
   /// Address and bytes.
   using Place = std::pair<uintptr_t, uint64_t>;
 
-  Status make(Frame &frame, const void *pointer, uint64_t bytes, Block *&out);
+  Status make(Frame &frame, const void *pointer, uint64_t bytes,
+              PoolAllocation *&out);
   void retire(Copy &copy);
 
   gpuasync_context &context;
   std::mutex mutex;
   std::condition_variable settled; ///< a copy is made, or failed to be
   std::map<Place, Copy> copies;
-  uint64_t longest = 0;         ///< bytes of any copy so far
-  std::vector<Block *> givenUp; ///< freed when nothing runs
-  std::atomic<size_t> size{0};  ///< of `copies`
+  uint64_t longest = 0;                  ///< bytes of any copy so far
+  std::vector<PoolAllocation *> givenUp; ///< freed when nothing runs
+  std::atomic<size_t> size{0};           ///< of `copies`
 };
 
 } // namespace gpuasync
 
-#endif // GPUASYNC_CORE_POOL_RESIDENTS_H
+#endif // GPUASYNC_CORE_POOL_DEVICEMIRRORCACHE_H

@@ -1,30 +1,30 @@
-//===- Choice.cpp - How a region is played best ---------------------------===//
+//===- ModeTuner.cpp - How a region is played best ------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See Choice.h.
+// See ModeTuner.h.
 //===----------------------------------------------------------------------===//
 
-#include "core/region/Choice.h"
+#include "core/region/ModeTuner.h"
 
 #include <algorithm>
 #include <utility>
 
 using namespace gpuasync;
 
-const char *gpuasync::nameOf(Way way) {
+const char *gpuasync::nameOf(ExecutionMode way) {
   switch (way) {
-  case Way::Streams:
+  case ExecutionMode::Streams:
     return "streams";
-  case Way::Stream:
+  case ExecutionMode::Stream:
     return "stream";
-  case Way::Graph:
+  case ExecutionMode::Graph:
     break;
   }
   return "graph";
 }
 
-uint64_t Choice::median(Way way) const {
+uint64_t ModeTuner::median(ExecutionMode way) const {
   const Times &known = timesOf(way);
   const size_t count = std::min<size_t>(known.count, window);
   if (!count)
@@ -35,7 +35,7 @@ uint64_t Choice::median(Way way) const {
   return sorted[count / 2];
 }
 
-Way Choice::next(bool mayTime, bool &timed) {
+ExecutionMode ModeTuner::next(bool mayTime, bool &timed) {
   timed = false;
   if (passes++ < warmPasses)
     return best;
@@ -45,7 +45,8 @@ Way Choice::next(bool mayTime, bool &timed) {
     return best;
   if (exploring) {
     timed = true;
-    return static_cast<Way>((ways - 1 + tried++) % ways); // the graph first
+    return static_cast<ExecutionMode>((ways - 1 + tried++) %
+                                      ways); // the graph first
   }
   if (++sinceTimed < timedEvery)
     return best;
@@ -54,14 +55,14 @@ Way Choice::next(bool mayTime, bool &timed) {
   return best;
 }
 
-void Choice::explore() {
+void ModeTuner::explore() {
   exploring = true;
   tried = built = 0;
   for (Times &each : times)
     each = Times();
 }
 
-void Choice::took(Way way, uint64_t ns) {
+void ModeTuner::took(ExecutionMode way, uint64_t ns) {
   Times &known = times[static_cast<size_t>(way)];
   known.ns[known.count++ % window] = ns;
   if (exploring) {
@@ -77,7 +78,7 @@ void Choice::took(Way way, uint64_t ns) {
     explore();
 }
 
-void Choice::lost(bool building) {
+void ModeTuner::lost(bool building) {
   built += building;
   if (exploring && (tried >= mostPasses || built >= mostBuilt))
     decide();
@@ -85,18 +86,19 @@ void Choice::lost(bool building) {
     explore(); // it comes in other shapes than when it was measured
 }
 
-void Choice::decide() {
+void ModeTuner::decide() {
   exploring = false;
   since = sinceTimed = 0;
   // Graphs used once do not pay.
   const bool building = std::exchange(built, 0) >= mostBuilt;
-  auto known = [&](Way way) { return timesOf(way).count >= 3; };
-  Way fastest = best;
+  auto known = [&](ExecutionMode way) { return timesOf(way).count >= 3; };
+  ExecutionMode fastest = best;
   // Little is no reason to change.
   uint64_t least = known(best) ? median(best) - median(best) / 20 : UINT64_MAX;
   if (!decided && known(best))
     least = median(best);
-  for (Way way : {Way::Graph, Way::Stream, Way::Streams})
+  for (ExecutionMode way :
+       {ExecutionMode::Graph, ExecutionMode::Stream, ExecutionMode::Streams})
     if (way != best && known(way) && median(way) < least) {
       fastest = way;
       least = median(way);
@@ -104,11 +106,11 @@ void Choice::decide() {
   if (!known(best) && fastest == best) {
     // None came to times.
     why = building ? "a graph is made each time" : "not waited for";
-    best = building ? Way::Streams : Way::Graph;
+    best = building ? ExecutionMode::Streams : ExecutionMode::Graph;
     return;
   }
-  why =
-      building && !known(Way::Graph) ? "a graph is made each time" : "fastest";
+  why = building && !known(ExecutionMode::Graph) ? "a graph is made each time"
+                                                 : "fastest";
   best = fastest;
   decided = true;
   chosenNs = median(best);
