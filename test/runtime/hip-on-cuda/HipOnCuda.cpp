@@ -226,7 +226,7 @@ int hipModuleLoadData(ModuleHandle *module, const void *image) {
       std::string_view object(bytes, header.e_shoff);
       if (object.find("gpuasync_copy") == std::string_view::npos)
         return ErrorNoBinaryForGpu;
-      image = cuda::builtinPtx;
+      image = cuda::builtinPtx().data();
     }
   }
   return call(driver.cuModuleLoadDataEx, module, image, 0u,

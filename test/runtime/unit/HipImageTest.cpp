@@ -45,7 +45,7 @@ int64_t countIn(std::string_view bytes, const char *kernel) {
 
 std::string_view builtinObject(size_t index) {
   const hip::BuiltinObject &object = hip::builtinObjects[index];
-  return {object.data, object.bytes};
+  return {object.data, object.bytes()};
 }
 } // namespace
 

@@ -12,11 +12,13 @@
 
 #include "drivers/shared/VendorDriver.h"
 
+#include <string_view>
+
 namespace gpuasync {
 namespace cuda {
 
-extern const char builtinPtx[];
-extern const size_t builtinPtxBytes;
+/// The built-in kernels. A zero follows the text.
+std::string_view builtinPtx();
 
 struct CUlaunchAttribute;
 

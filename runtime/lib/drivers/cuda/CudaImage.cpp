@@ -119,8 +119,8 @@ bool CudaDriver::builtinImage(const VendorLimits &,
   image = {};
   image.format = GPUASYNC_IMAGE_PTX;
   image.arch = "sm_52";
-  image.data = builtinPtx;
-  image.size = builtinPtxBytes;
+  image.data = builtinPtx().data();
+  image.size = builtinPtx().size();
   return true;
 }
 

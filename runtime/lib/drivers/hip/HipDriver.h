@@ -18,8 +18,8 @@ namespace hip {
 /// The built-in kernels compiled for one chip.
 struct BuiltinObject {
   const char *arch;
-  const char *data;
-  size_t bytes;
+  const char *data, *end;
+  size_t bytes() const { return static_cast<size_t>(end - data); }
 };
 extern const BuiltinObject builtinObjects[];
 extern const size_t builtinObjectCount;

@@ -59,7 +59,7 @@ bool HipDriver::builtinImage(const VendorLimits &limits,
     image.format = GPUASYNC_IMAGE_HSACO;
     image.arch = object.arch;
     image.data = object.data;
-    image.size = object.bytes;
+    image.size = object.bytes();
     if (rank(limits, image))
       return true;
   }
