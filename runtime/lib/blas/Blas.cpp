@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "blas/Product.h"
-#include "core/process/Settings.h"
+#include "core/base/Settings.h"
 #include "gpuasync/Context.h"
 
 #include <dlfcn.h>

@@ -7,7 +7,7 @@
 
 #include "blas/FirstMade.h"
 #include "blas/Product.h"
-#include "core/process/Settings.h"
+#include "core/base/Settings.h"
 
 #include <algorithm>
 #include <dlfcn.h>

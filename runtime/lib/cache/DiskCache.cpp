@@ -9,10 +9,10 @@
 
 #include "gpuasync/DiskCache.h"
 
-#include "core/abi/SizedStruct.h"
-#include "core/process/Settings.h"
-#include "core/process/StatusImpl.h"
-#include "core/process/Uncancelled.h"
+#include "core/base/Settings.h"
+#include "core/base/SizedStruct.h"
+#include "core/base/StatusImpl.h"
+#include "core/base/Uncancelled.h"
 
 #include <algorithm>
 #include <atomic>

@@ -22,7 +22,7 @@
 #define GPUASYNC_CHECK_CHECKER_H
 
 #include "Shadow.h"
-#include "core/abi/Extent.h"
+#include "core/command/Extent.h"
 
 #include <map>
 #include <set>

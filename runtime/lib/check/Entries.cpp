@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Checker.h"
-#include "core/abi/Extent.h"
-#include "core/process/Settings.h"
+#include "core/base/Settings.h"
+#include "core/command/Extent.h"
 #include "gpuasync/Context.h"
 
 #include <algorithm>

@@ -8,8 +8,8 @@
 #include "compat/Handles.h"
 #include "compat/Modules.h"
 #include "compat/Report.h"
-#include "core/abi/SizedStruct.h"
-#include "core/process/Settings.h"
+#include "core/base/Settings.h"
+#include "core/base/SizedStruct.h"
 #include "gpuasync/Context.h"
 #include "gpuasync/Mgpu.h"
 

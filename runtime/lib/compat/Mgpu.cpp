@@ -8,7 +8,7 @@
 
 #include "compat/Handles.h"
 #include "compat/Report.h"
-#include "core/abi/Extent.h"
+#include "core/command/Extent.h"
 
 #include <string.h>
 

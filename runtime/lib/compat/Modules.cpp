@@ -11,8 +11,8 @@
 #include "compat/Modules.h"
 #include "compat/Handles.h"
 #include "compat/Report.h"
-#include "core/process/Uncancelled.h"
-#include "drivers/shared/ElfFile.h"
+#include "core/base/ElfFile.h"
+#include "core/base/Uncancelled.h"
 
 #include <atomic>
 #include <dlfcn.h>

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "compat/Report.h"
-#include "core/process/Settings.h"
-#include "core/process/Uncancelled.h"
+#include "core/base/Settings.h"
+#include "core/base/Uncancelled.h"
 #include "gpuasync/Context.h"
 #include "gpuasync/Mgpu.h"
 #include "gpuasync/Program.h"

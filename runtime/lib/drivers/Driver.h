@@ -30,7 +30,7 @@
 #ifndef GPUASYNC_DRIVERS_DRIVER_H
 #define GPUASYNC_DRIVERS_DRIVER_H
 
-#include "core/process/StatusImpl.h"
+#include "core/base/StatusImpl.h"
 
 #include <atomic>
 #include <memory>

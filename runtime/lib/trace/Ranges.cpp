@@ -11,7 +11,7 @@
 
 #include "trace/Ranges.h"
 
-#include "core/process/Settings.h"
+#include "core/base/Settings.h"
 
 #include <dlfcn.h>
 #include <link.h>

@@ -10,7 +10,7 @@
 #ifndef GPUASYNC_TRACE_RANGES_H
 #define GPUASYNC_TRACE_RANGES_H
 
-#include "core/process/StatusImpl.h"
+#include "core/base/StatusImpl.h"
 
 namespace gpuasync {
 

@@ -9,7 +9,7 @@
 #ifndef GPUASYNC_TRACE_SUBSCRIBER_H
 #define GPUASYNC_TRACE_SUBSCRIBER_H
 
-#include "core/process/StatusImpl.h"
+#include "core/base/StatusImpl.h"
 #include "gpuasync/Trace.h"
 
 #include <atomic>

@@ -8,8 +8,8 @@
 
 #include "trace/Trace.h"
 
-#include "core/abi/Entry.h"
-#include "core/process/Settings.h"
+#include "core/base/Settings.h"
+#include "core/context/Entry.h"
 #include "trace/TracedDriver.h"
 
 #include <algorithm>

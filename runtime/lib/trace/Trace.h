@@ -19,7 +19,7 @@
 #ifndef GPUASYNC_TRACE_TRACE_H
 #define GPUASYNC_TRACE_TRACE_H
 
-#include "core/process/Clock.h"
+#include "core/base/Clock.h"
 #include "drivers/Driver.h"
 #include "gpuasync/Trace.h"
 #include "trace/HostSpan.h"

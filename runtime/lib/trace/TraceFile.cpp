@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "trace/TraceFile.h"
-#include "core/process/Uncancelled.h"
+#include "core/base/Uncancelled.h"
 
 #include <errno.h>
 #include <fcntl.h>

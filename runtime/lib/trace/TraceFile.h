@@ -11,8 +11,8 @@
 #ifndef GPUASYNC_TRACE_TRACEFILE_H
 #define GPUASYNC_TRACE_TRACEFILE_H
 
-#include "core/process/Clock.h"
-#include "core/process/StatusImpl.h"
+#include "core/base/Clock.h"
+#include "core/base/StatusImpl.h"
 
 #include <stdint.h>
 #include <string>

@@ -7,7 +7,7 @@
 
 #include "trace/TracedDriver.h"
 
-#include "core/abi/Strided.h"
+#include "core/command/Strided.h"
 
 #include <algorithm>
 

@@ -40,7 +40,7 @@ problems += ["variable %s is not in Testing.md" % name for name in sorted(tested
 # The environment of a setuid program is ignored: there is one place in the runtime
 # and one in the compiler that ask it.
 asking = r"\b(?:std::|secure_)?getenv\(|Process::GetEnv\(|findProgramByName\(|\bcreateTemporaryFile\("
-places = {"runtime/lib/core/process/Settings.h", "lib/Kernels/Common/Environment.cpp"}
+places = {"runtime/lib/core/base/Settings.h", "lib/Kernels/Common/Environment.cpp"}
 for folder in "runtime/lib", "runtime/include", "lib", "tools", "python/binding":
     for path in sorted((root / folder).rglob("*.*")):
         name = str(path.relative_to(root))

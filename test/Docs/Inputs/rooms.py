@@ -12,32 +12,37 @@ import pathlib
 import re
 import sys
 
-BASE = ["core/process"]
-DEVICE = BASE + ["drivers"]
-POOLS = DEVICE + ["core/pool"]
+BASE = ["core/base"]
+PROCESS = BASE + ["core/process"]
+DEVICE = PROCESS + ["drivers"]
+COMMANDS = DEVICE + ["core/command"]
+POOLS = COMMANDS + ["core/pool"]
 CONTEXTS = POOLS + ["core/context"]
 MODULES = CONTEXTS + ["core/module"]
 ENTRIES = MODULES + ["core/abi"]
 MAY_INCLUDE = {
     # What every room stands on, then devices, then the shim.
-    "core/process": [],
+    "core/base": [],
+    "core/process": BASE,
     "drivers": BASE,
+    "core/command": BASE + ["drivers"],
     "drivers/shared": DEVICE,
     "drivers/cuda": DEVICE + ["drivers/shared"],
     "drivers/hip": DEVICE + ["drivers/shared"],
-    "drivers/cpu": DEVICE,
-    "core/pool": DEVICE,
+    "drivers/cpu": COMMANDS,
+    "core/pool": COMMANDS,
     "core/context": POOLS,
     "core/module": CONTEXTS,
     "core/abi": MODULES,
     # Services stand on the shim.
     "core/region": ENTRIES,
+    "core/stats": ENTRIES + ["core/region"],
     "compat/session": ENTRIES,
     "trace": ENTRIES,
     "cache": BASE,
     # Libraries of their own.
     "check": ENTRIES,
-    "check/adversary": DEVICE + ["drivers/cpu"],
+    "check/adversary": COMMANDS + ["drivers/cpu"],
     "compat": ENTRIES + ["compat/session"],
     "blas": BASE,
     "aot": [],

@@ -10,7 +10,7 @@
 #include "../../Inputs/Seed.h"
 #include "RegionFixture.h"
 #include "TestLibrary.h"
-#include "core/process/Clock.h"
+#include "core/base/Clock.h"
 #include "core/region/Regions.h"
 #include "gpuasync/Program.h"
 

@@ -7,8 +7,8 @@
 
 #include "Fixture.h"
 #include "HostCalls.h"
+#include "core/base/Clock.h"
 #include "core/context/ContextImpl.h"
-#include "core/process/Clock.h"
 
 #include <atomic>
 #include <chrono>

@@ -6,7 +6,7 @@
 // variables name files that the runtime writes and libraries that it loads.
 //===----------------------------------------------------------------------===//
 
-#include "core/process/Settings.h"
+#include "core/base/Settings.h"
 #include "gpuasync/Context.h"
 #include "gtest/gtest.h"
 

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "check/adversary/Adversary.h"
-#include "core/process/Settings.h"
-#include "core/process/Uncancelled.h"
+#include "core/base/Settings.h"
+#include "core/base/Uncancelled.h"
 
 #include <algorithm>
 #include <stdlib.h>

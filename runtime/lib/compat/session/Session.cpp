@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "compat/session/Session.h"
-#include "core/abi/Entry.h"
 #include "core/abi/Frame.h"
+#include "core/context/Entry.h"
 #include "core/module/Program.h"
 
 #include <new>

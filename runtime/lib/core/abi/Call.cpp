@@ -6,7 +6,7 @@
 // a frame, and what such functions enqueue on the cpu device.
 //===----------------------------------------------------------------------===//
 
-#include "core/abi/Entry.h"
+#include "core/context/Entry.h"
 #include "core/region/Recorder.h"
 #include "gpuasync/Context.h"
 

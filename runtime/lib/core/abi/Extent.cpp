@@ -1,27 +1,12 @@
-//===- Extent.cpp - Refusing sizes that mean nothing ----------------------===//
+//===- Extent.cpp - The entry that computes bytes of an array -------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// The errors of Extent.h, and gpuasync_extent, by which lowered code multiplies
-// sizes.
 //===----------------------------------------------------------------------===//
 
-#include "core/abi/Extent.h"
+#include "core/command/Extent.h"
 #include "core/abi/Frame.h"
 
 using namespace gpuasync;
-
-Status gpuasync::checkExtent(const int64_t *sizes, const int64_t *strides,
-                             uint32_t rank, uint64_t elementBytes,
-                             Extent &out) {
-  if (__builtin_expect(rank && !sizes, 0))
-    return makeStatus(GPUASYNC_INVALID_ARGUMENT, "null sizes");
-  if (__builtin_expect(findExtent(sizes, strides, rank, elementBytes, out), 1))
-    return Status();
-  return makeStatus(
-      GPUASYNC_INVALID_ARGUMENT, "%s",
-      describeBadExtent(sizes, strides, rank, elementBytes).c_str());
-}
 
 extern "C" uint64_t gpuasync_extent(gpuasync_frame *memory,
                                     const int64_t *sizes,

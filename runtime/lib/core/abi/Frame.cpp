@@ -6,8 +6,8 @@
 // another thread writes.
 //===----------------------------------------------------------------------===//
 
-#include "core/abi/Entry.h"
 #include "core/context/Capture.h"
+#include "core/context/Entry.h"
 #include "core/module/Program.h"
 #include "core/region/Recorder.h"
 #include "gpuasync/Check.h"

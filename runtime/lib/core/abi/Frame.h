@@ -189,9 +189,6 @@ Status callLibrary(Frame &frame, Stream &stream, const LibraryCall &library,
 /// library's already.
 Status captureLibrary(Frame &frame, NativeStream stream,
                       const LibraryCall &library, const gpuasync_site *site);
-/// findExtent, with an error that says the sizes (Extent.cpp).
-Status checkExtent(const int64_t *sizes, const int64_t *strides, uint32_t rank,
-                   uint64_t elementBytes, Extent &out);
 /// DriverContext's, with an error that says what the rules are (TensorMap.cpp).
 Status encodeTensorMap(gpuasync_context &context, const TensorMap &map,
                        void *out);

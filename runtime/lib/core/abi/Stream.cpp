@@ -5,8 +5,8 @@
 // The entries that lowered code calls; the pools are in StreamPool.cpp.
 //===----------------------------------------------------------------------===//
 
-#include "core/abi/Entry.h"
 #include "core/context/Capture.h"
+#include "core/context/Entry.h"
 #include "core/region/Recorder.h"
 #include "gpuasync/Context.h"
 

@@ -16,7 +16,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "core/abi/Strided.h"
+#include "core/command/Strided.h"
 #include "core/context/Capture.h"
 #include "core/pool/HostMemory.h"
 #include "core/region/Recorder.h"

@@ -6,8 +6,8 @@
 // release, or at the end of a context.
 //===----------------------------------------------------------------------===//
 
-#include "core/abi/Entry.h"
 #include "core/abi/Frame.h"
+#include "core/context/Entry.h"
 #include "core/module/Program.h"
 #include "core/region/Regions.h"
 

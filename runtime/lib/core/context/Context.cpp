@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "gpuasync/Context.h"
-#include "core/abi/Entry.h"
 #include "core/abi/Frame.h"
+#include "core/context/Entry.h"
 #include "core/module/Program.h"
 
 #include <algorithm>

@@ -5,8 +5,8 @@
 // See ModuleCache.h. No lock is held over a call of the driver's or a hook.
 //===----------------------------------------------------------------------===//
 
+#include "core/base/Settings.h"
 #include "core/context/ContextImpl.h"
-#include "core/process/Settings.h"
 #include "core/region/Regions.h"
 
 #include <algorithm>

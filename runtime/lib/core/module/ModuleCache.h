@@ -25,7 +25,7 @@
 #ifndef GPUASYNC_CORE_MODULE_MODULECACHE_H
 #define GPUASYNC_CORE_MODULE_MODULECACHE_H
 
-#include "core/process/StatusImpl.h"
+#include "core/base/StatusImpl.h"
 #include "drivers/Driver.h"
 #include "gpuasync/Program.h"
 

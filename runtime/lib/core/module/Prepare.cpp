@@ -6,9 +6,9 @@
 // ModuleCache.cpp.
 //===----------------------------------------------------------------------===//
 
-#include "core/abi/Entry.h"
 #include "core/abi/Frame.h"
-#include "core/abi/SizedStruct.h"
+#include "core/base/SizedStruct.h"
+#include "core/context/Entry.h"
 #include "core/module/Program.h"
 #include "gpuasync/Context.h"
 #include "gpuasync/Program.h"

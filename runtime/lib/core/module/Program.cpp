@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "core/module/Program.h"
-#include "core/abi/Entry.h"
 #include "core/abi/Frame.h"
-#include "core/process/Settings.h"
+#include "core/base/Settings.h"
+#include "core/context/Entry.h"
 #include "gpuasync/Context.h"
 #include "trace/Trace.h"
 

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "core/pool/DeferredUpload.h"
-#include "core/abi/Strided.h"
+#include "core/command/Strided.h"
 #include "core/context/ContextImpl.h"
 
 #include <algorithm>

@@ -9,7 +9,7 @@
 #ifndef GPUASYNC_CORE_POOL_DEVICEMIRRORCACHE_H
 #define GPUASYNC_CORE_POOL_DEVICEMIRRORCACHE_H
 
-#include "core/process/StatusImpl.h"
+#include "core/base/StatusImpl.h"
 
 #include <atomic>
 #include <condition_variable>

@@ -9,7 +9,7 @@
 #ifndef GPUASYNC_CORE_POOL_EVENTPOOL_H
 #define GPUASYNC_CORE_POOL_EVENTPOOL_H
 
-#include "core/pool/Lists.h"
+#include "core/base/Lists.h"
 #include "core/pool/Origin.h"
 #include "core/process/Thread.h"
 #include "drivers/Driver.h"

@@ -9,8 +9,8 @@
 #ifndef GPUASYNC_CORE_POOL_HOSTMEMORY_H
 #define GPUASYNC_CORE_POOL_HOSTMEMORY_H
 
-#include "core/abi/Extent.h"
-#include "core/process/StatusImpl.h"
+#include "core/base/StatusImpl.h"
+#include "core/command/Extent.h"
 #include "gpuasync/Memory.h"
 
 #include <atomic>

@@ -13,10 +13,10 @@
 #ifndef GPUASYNC_CORE_POOL_MEMORYPOOL_H
 #define GPUASYNC_CORE_POOL_MEMORYPOOL_H
 
-#include "core/abi/Extent.h"
+#include "core/base/Lists.h"
+#include "core/command/Extent.h"
 #include "core/pool/DeferredUpload.h"
 #include "core/pool/Fences.h"
-#include "core/pool/Lists.h"
 #include "core/pool/Origin.h"
 
 #include <map>

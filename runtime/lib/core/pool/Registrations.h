@@ -10,9 +10,9 @@
 #ifndef GPUASYNC_CORE_POOL_REGISTRATIONS_H
 #define GPUASYNC_CORE_POOL_REGISTRATIONS_H
 
-#include "core/abi/Extent.h"
+#include "core/base/StatusImpl.h"
+#include "core/command/Extent.h"
 #include "core/pool/Origin.h"
-#include "core/process/StatusImpl.h"
 
 #include <atomic>
 #include <condition_variable>

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "core/pool/StagingPool.h"
-#include "core/abi/Strided.h"
+#include "core/command/Strided.h"
 #include "core/context/ContextImpl.h"
 
 #include <new>

@@ -10,7 +10,7 @@
 #ifndef GPUASYNC_CORE_POOL_STREAMPOOL_H
 #define GPUASYNC_CORE_POOL_STREAMPOOL_H
 
-#include "core/pool/Lists.h"
+#include "core/base/Lists.h"
 #include "drivers/Driver.h"
 
 #include <atomic>

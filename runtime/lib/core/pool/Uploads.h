@@ -9,7 +9,7 @@
 #ifndef GPUASYNC_CORE_POOL_UPLOADS_H
 #define GPUASYNC_CORE_POOL_UPLOADS_H
 
-#include "core/process/StatusImpl.h"
+#include "core/base/StatusImpl.h"
 #include "drivers/Driver.h"
 
 #include <mutex>

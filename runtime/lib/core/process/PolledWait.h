@@ -10,8 +10,8 @@
 #ifndef GPUASYNC_CORE_PROCESS_POLLEDWAIT_H
 #define GPUASYNC_CORE_PROCESS_POLLEDWAIT_H
 
-#include "core/process/Clock.h"
-#include "core/process/StatusImpl.h"
+#include "core/base/Clock.h"
+#include "core/base/StatusImpl.h"
 #include "core/process/Thread.h"
 
 #include <sys/prctl.h>

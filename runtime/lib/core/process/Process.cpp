@@ -6,8 +6,8 @@
 // ours runs, but that the file of a trace is ended.
 //===----------------------------------------------------------------------===//
 
+#include "core/base/Settings.h"
 #include "core/context/ContextImpl.h"
-#include "core/process/Settings.h"
 #include "gpuasync/Context.h"
 #include "trace/Ranges.h"
 #include "trace/Trace.h"

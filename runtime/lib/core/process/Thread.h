@@ -20,10 +20,10 @@
 #ifndef GPUASYNC_CORE_PROCESS_THREAD_H
 #define GPUASYNC_CORE_PROCESS_THREAD_H
 
-#include "core/pool/Lists.h"
-#include "core/process/Clock.h"
-#include "core/process/PointerTable.h"
-#include "drivers/Driver.h"
+#include "core/base/Clock.h"
+#include "core/base/Lists.h"
+#include "core/base/PointerTable.h"
+#include "core/base/StatusImpl.h"
 
 #include <atomic>
 #include <memory>

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "core/region/Regions.h"
+#include "core/base/Clock.h"
 #include "core/context/ContextImpl.h"
-#include "core/process/Clock.h"
 #include "core/region/Recorder.h"
 
 #include <algorithm>

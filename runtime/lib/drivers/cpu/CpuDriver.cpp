@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "check/adversary/Adversary.h"
-#include "core/abi/Strided.h"
-#include "core/process/Settings.h"
-#include "core/process/Uncancelled.h"
+#include "core/base/Settings.h"
+#include "core/base/Uncancelled.h"
+#include "core/command/Strided.h"
 #include "drivers/cpu/CallerStack.h"
 #include "drivers/cpu/Scheduler.h"
 

@@ -5,9 +5,9 @@
 // What an operation of a cpu stream does, and what kernels call back.
 //===----------------------------------------------------------------------===//
 
-#include "core/abi/SizedStruct.h"
-#include "core/abi/Strided.h"
-#include "core/process/Clock.h"
+#include "core/base/Clock.h"
+#include "core/base/SizedStruct.h"
+#include "core/command/Strided.h"
 #include "core/process/Thread.h"
 #include "drivers/cpu/Scheduler.h"
 

@@ -8,7 +8,7 @@
 #include "drivers/cpu/Scheduler.h"
 
 #include "check/adversary/Adversary.h"
-#include "core/process/Clock.h"
+#include "core/base/Clock.h"
 #include "drivers/cpu/CallerStack.h"
 #include "gpuasync/Context.h"
 

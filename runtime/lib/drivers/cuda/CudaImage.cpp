@@ -6,8 +6,8 @@
 // read from the image itself.
 //===----------------------------------------------------------------------===//
 
+#include "core/base/ElfFile.h"
 #include "drivers/cuda/CudaDriver.h"
-#include "drivers/shared/ElfFile.h"
 
 #include <ctype.h>
 #include <limits.h>

@@ -6,8 +6,8 @@
 // kernel read from the metadata (MessagePack in an ELF note) of its object.
 //===----------------------------------------------------------------------===//
 
+#include "core/base/ElfFile.h"
 #include "drivers/hip/HipDriver.h"
-#include "drivers/shared/ElfFile.h"
 
 using namespace gpuasync;
 using namespace gpuasync::hip;

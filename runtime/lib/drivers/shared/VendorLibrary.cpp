@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "drivers/shared/VendorLibrary.h"
-#include "core/process/Settings.h"
+#include "core/base/Settings.h"
 
 #include <atomic>
 #include <dlfcn.h>

@@ -9,7 +9,7 @@
 #ifndef GPUASYNC_DRIVERS_SHARED_VENDORLIBRARY_H
 #define GPUASYNC_DRIVERS_SHARED_VENDORLIBRARY_H
 
-#include "core/process/StatusImpl.h"
+#include "core/base/StatusImpl.h"
 #include "drivers/shared/VendorTable.h"
 
 namespace gpuasync {

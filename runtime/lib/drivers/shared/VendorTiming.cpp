@@ -6,7 +6,7 @@
 // device's clock and the host's are known.
 //===----------------------------------------------------------------------===//
 
-#include "core/process/Clock.h"
+#include "core/base/Clock.h"
 #include "drivers/shared/VendorContext.h"
 
 using namespace gpuasync;

@@ -5,7 +5,7 @@
 // See Strided.h.
 //===----------------------------------------------------------------------===//
 
-#include "core/abi/Strided.h"
+#include "core/command/Strided.h"
 
 #include <string.h>
 

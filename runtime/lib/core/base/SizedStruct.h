@@ -7,8 +7,8 @@
 // that is read or written. For all libraries: it uses public functions only.
 //===----------------------------------------------------------------------===//
 
-#ifndef GPUASYNC_CORE_ABI_SIZEDSTRUCT_H
-#define GPUASYNC_CORE_ABI_SIZEDSTRUCT_H
+#ifndef GPUASYNC_CORE_BASE_SIZEDSTRUCT_H
+#define GPUASYNC_CORE_BASE_SIZEDSTRUCT_H
 
 #include "gpuasync/Program.h"
 #include "gpuasync/Status.h"
@@ -84,4 +84,4 @@ Status readStruct(const T *theirs, T &ours, const char *name,
 
 } // namespace gpuasync
 
-#endif // GPUASYNC_CORE_ABI_SIZEDSTRUCT_H
+#endif // GPUASYNC_CORE_BASE_SIZEDSTRUCT_H

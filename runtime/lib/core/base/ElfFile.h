@@ -6,8 +6,8 @@
 // nothing outside of it is read.
 //===----------------------------------------------------------------------===//
 
-#ifndef GPUASYNC_DRIVERS_SHARED_ELFFILE_H
-#define GPUASYNC_DRIVERS_SHARED_ELFFILE_H
+#ifndef GPUASYNC_CORE_BASE_ELFFILE_H
+#define GPUASYNC_CORE_BASE_ELFFILE_H
 
 #include <elf.h>
 #include <string.h>
@@ -85,4 +85,4 @@ private:
 
 } // namespace gpuasync
 
-#endif // GPUASYNC_DRIVERS_SHARED_ELFFILE_H
+#endif // GPUASYNC_CORE_BASE_ELFFILE_H

@@ -5,8 +5,8 @@
 // Sums of what each thread counted for itself, and what is still alive.
 //===----------------------------------------------------------------------===//
 
-#include "core/abi/Entry.h"
-#include "core/abi/SizedStruct.h"
+#include "core/base/SizedStruct.h"
+#include "core/context/Entry.h"
 #include "core/region/Regions.h"
 
 #include <inttypes.h>

@@ -6,10 +6,10 @@
 // the host, for staging and for the cpu driver.
 //===----------------------------------------------------------------------===//
 
-#ifndef GPUASYNC_CORE_ABI_STRIDED_H
-#define GPUASYNC_CORE_ABI_STRIDED_H
+#ifndef GPUASYNC_CORE_COMMAND_STRIDED_H
+#define GPUASYNC_CORE_COMMAND_STRIDED_H
 
-#include "core/abi/Extent.h"
+#include "core/command/Extent.h"
 #include "drivers/Driver.h"
 
 #include <vector>
@@ -48,4 +48,4 @@ void fillOnHost(const StridedFill &fill);
 
 } // namespace gpuasync
 
-#endif // GPUASYNC_CORE_ABI_STRIDED_H
+#endif // GPUASYNC_CORE_COMMAND_STRIDED_H

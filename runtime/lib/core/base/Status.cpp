@@ -5,7 +5,7 @@
 // One malloc per status; without memory a static one that is never freed.
 //===----------------------------------------------------------------------===//
 
-#include "core/process/StatusImpl.h"
+#include "core/base/StatusImpl.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,8 +6,10 @@
 // sizes before they have been here.
 //===----------------------------------------------------------------------===//
 
-#ifndef GPUASYNC_CORE_ABI_EXTENT_H
-#define GPUASYNC_CORE_ABI_EXTENT_H
+#ifndef GPUASYNC_CORE_COMMAND_EXTENT_H
+#define GPUASYNC_CORE_COMMAND_EXTENT_H
+
+#include "gpuasync/Status.h"
 
 #include <stdint.h>
 #include <string>
@@ -98,6 +100,10 @@ inline std::string describeBadExtent(const int64_t *sizes,
   return "too large: " + text + " span 2^63 bytes or more";
 }
 
+/// Calls findExtent. Its error names the sizes.
+Status checkExtent(const int64_t *sizes, const int64_t *strides, uint32_t rank,
+                   uint64_t elementBytes, Extent &out);
+
 } // namespace gpuasync
 
-#endif // GPUASYNC_CORE_ABI_EXTENT_H
+#endif // GPUASYNC_CORE_COMMAND_EXTENT_H

@@ -6,8 +6,8 @@
 // are not taken out: the table is filled anew, so nothing dead stays in it.
 //===----------------------------------------------------------------------===//
 
-#ifndef GPUASYNC_CORE_PROCESS_POINTERTABLE_H
-#define GPUASYNC_CORE_PROCESS_POINTERTABLE_H
+#ifndef GPUASYNC_CORE_BASE_POINTERTABLE_H
+#define GPUASYNC_CORE_BASE_POINTERTABLE_H
 
 #include <algorithm>
 #include <stddef.h>
@@ -75,4 +75,4 @@ private:
 
 } // namespace gpuasync
 
-#endif // GPUASYNC_CORE_PROCESS_POINTERTABLE_H
+#endif // GPUASYNC_CORE_BASE_POINTERTABLE_H

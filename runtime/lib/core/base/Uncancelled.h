@@ -7,8 +7,8 @@
 // its files for one, must not end it by a signal.
 //===----------------------------------------------------------------------===//
 
-#ifndef GPUASYNC_CORE_PROCESS_UNCANCELLED_H
-#define GPUASYNC_CORE_PROCESS_UNCANCELLED_H
+#ifndef GPUASYNC_CORE_BASE_UNCANCELLED_H
+#define GPUASYNC_CORE_BASE_UNCANCELLED_H
 
 #include <pthread.h>
 #include <signal.h>
@@ -62,4 +62,4 @@ private:
 
 } // namespace gpuasync
 
-#endif // GPUASYNC_CORE_PROCESS_UNCANCELLED_H
+#endif // GPUASYNC_CORE_BASE_UNCANCELLED_H

@@ -6,8 +6,8 @@
 // None is thread safe.
 //===----------------------------------------------------------------------===//
 
-#ifndef GPUASYNC_CORE_POOL_LISTS_H
-#define GPUASYNC_CORE_POOL_LISTS_H
+#ifndef GPUASYNC_CORE_BASE_LISTS_H
+#define GPUASYNC_CORE_BASE_LISTS_H
 
 #include <atomic>
 #include <stddef.h>
@@ -160,4 +160,4 @@ private:
 
 } // namespace gpuasync
 
-#endif // GPUASYNC_CORE_POOL_LISTS_H
+#endif // GPUASYNC_CORE_BASE_LISTS_H

@@ -8,8 +8,8 @@
 // some too.
 //===----------------------------------------------------------------------===//
 
-#ifndef GPUASYNC_CORE_PROCESS_SETTINGS_H
-#define GPUASYNC_CORE_PROCESS_SETTINGS_H
+#ifndef GPUASYNC_CORE_BASE_SETTINGS_H
+#define GPUASYNC_CORE_BASE_SETTINGS_H
 
 #include "gpuasync/Program.h"
 #include "gpuasync/Status.h"
@@ -130,4 +130,4 @@ inline Status wordSetting(const char *variable, const char *first,
 
 } // namespace gpuasync
 
-#endif // GPUASYNC_CORE_PROCESS_SETTINGS_H
+#endif // GPUASYNC_CORE_BASE_SETTINGS_H

@@ -6,8 +6,8 @@
 // out, the result is one static out-of-memory status.
 //===----------------------------------------------------------------------===//
 
-#ifndef GPUASYNC_CORE_PROCESS_STATUSIMPL_H
-#define GPUASYNC_CORE_PROCESS_STATUSIMPL_H
+#ifndef GPUASYNC_CORE_BASE_STATUSIMPL_H
+#define GPUASYNC_CORE_BASE_STATUSIMPL_H
 
 #include "gpuasync/Status.h"
 
@@ -81,4 +81,4 @@ struct Sizes {
 
 } // namespace gpuasync
 
-#endif // GPUASYNC_CORE_PROCESS_STATUSIMPL_H
+#endif // GPUASYNC_CORE_BASE_STATUSIMPL_H

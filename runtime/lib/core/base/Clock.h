@@ -5,10 +5,10 @@
 // One clock for all: monotonic, in nanoseconds.
 //===----------------------------------------------------------------------===//
 
-#ifndef GPUASYNC_CORE_PROCESS_CLOCK_H
-#define GPUASYNC_CORE_PROCESS_CLOCK_H
+#ifndef GPUASYNC_CORE_BASE_CLOCK_H
+#define GPUASYNC_CORE_BASE_CLOCK_H
 
-#include "core/process/Uncancelled.h"
+#include "core/base/Uncancelled.h"
 
 #include <stdint.h>
 #include <time.h>
@@ -56,4 +56,4 @@ private:
 
 } // namespace gpuasync
 
-#endif // GPUASYNC_CORE_PROCESS_CLOCK_H
+#endif // GPUASYNC_CORE_BASE_CLOCK_H

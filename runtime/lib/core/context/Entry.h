@@ -7,8 +7,8 @@
 // let nothing be thrown at their callers.
 //===----------------------------------------------------------------------===//
 
-#ifndef GPUASYNC_CORE_ABI_ENTRY_H
-#define GPUASYNC_CORE_ABI_ENTRY_H
+#ifndef GPUASYNC_CORE_CONTEXT_ENTRY_H
+#define GPUASYNC_CORE_CONTEXT_ENTRY_H
 
 #include "core/context/ContextImpl.h"
 #include "gpuasync/Context.h"
@@ -73,4 +73,4 @@ inline Status nullArgument(const char *function) {
 
 } // namespace gpuasync
 
-#endif // GPUASYNC_CORE_ABI_ENTRY_H
+#endif // GPUASYNC_CORE_CONTEXT_ENTRY_H
