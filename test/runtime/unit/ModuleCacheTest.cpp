@@ -540,6 +540,25 @@ TEST_F(ModuleCacheTest, ReleaseIsIdempotent_C08) {
   EXPECT_EQ(watch().unloads, 7u);
 }
 
+// C12: a program that is released while another thread unloads modules. That
+// thread has paused the context, and unloads the program's module as well.
+TEST_F(ModuleCacheTest, ReleasedDuringAnUnload_C12) {
+  ManyModules first(1);
+  auto second = std::make_unique<ManyModules>(1, /*seed=*/2);
+  ASSERT_TRUE(first.enterAll().ok());
+  ASSERT_TRUE(second->enterAll().ok());
+  EXPECT_EQ(watch().live(), 2u);
+  watch().onUnload = [&] {
+    auto once = std::move(watch().onUnload);
+    watch().onUnload = nullptr;
+    std::thread([&] { second.reset(); }).join();
+  };
+  Status status(gpuasync_program_release(&first.program));
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(watch().live(), 0u);
+  EXPECT_EQ(statsOf(context).modules.physical, 0u);
+}
+
 // C09: the live count is what was loaded less what was unloaded, whatever
 // limits come and go, also while threads' tables of pins grow and shrink.
 TEST_F(ModuleCacheTest, LiveCountAfterAnyResize_C09) {

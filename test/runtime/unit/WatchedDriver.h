@@ -34,6 +34,8 @@ struct Watch {
   std::atomic<uint64_t> generation{1};
   /// Called by loadModule without any lock; an error fails the load.
   std::function<Status(const gpuasync_image &)> onLoad;
+  /// Called by unloadModule, in which the context is paused.
+  std::function<void()> onUnload;
   bool capturing = false; ///< what callers' streams are said to be
   std::atomic<uint64_t> loads{0}, unloads{0}, adoptions{0};
   uint64_t live() const { return loads + adoptions - unloads; }
@@ -76,6 +78,8 @@ public:
   }
   void unloadModule(NativeModule module) noexcept override {
     std::unique_ptr<Loaded> loaded(static_cast<Loaded *>(module));
+    if (watch.onUnload)
+      watch.onUnload();
     ++watch.unloads;
     inner->unloadModule(loaded->native);
   }

@@ -6,12 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "check/adversary/Adversary.h"
-#include "core/base/Settings.h"
 #include "core/base/Uncancelled.h"
 
 #include <algorithm>
-#include <stdlib.h>
-#include <string.h>
 
 using namespace gpuasync;
 using namespace gpuasync::cpu;
@@ -30,58 +27,16 @@ static uint64_t mix(uint64_t value) {
 }
 
 //===----------------------------------------------------------------------===//
-// The setting
-//===----------------------------------------------------------------------===//
-
-/// What gpuasync_set_cpu_schedule said: 0 nothing, 1 fair, else the seed + 2.
-static std::atomic<uint64_t> chosenSchedule{0};
-
-static constexpr char variable[] = "GPU_ASYNC_CPU_SCHEDULE";
-
-Status Schedule::parse(const char *text, Schedule &out) {
-  out = Schedule();
-  if (!strcmp(text, "fair"))
-    return Status();
-  const char word[] = "adversarial";
-  const size_t length = sizeof(word) - 1;
-  bool known = !strncmp(text, word, length);
-  const char *rest = known ? text + length : text;
-  if (known && *rest == ':') {
-    known = readWhole(++rest, out.seed) && out.seed <= UINT32_MAX;
-  }
-  if (!known || *rest)
-    return badSetting(variable, text,
-                      "none of fair, adversarial, adversarial:SEED (a number "
-                      "below 2^32)");
-  out.adversarial = true;
-  return Status();
-}
-
-Status Schedule::current(Schedule &out) {
-  out = Schedule();
-  if (uint64_t chosen = chosenSchedule.load()) {
-    out.adversarial = chosen > 1;
-    out.seed = chosen - 2;
-    return Status();
-  }
-  const char *text = setting(variable);
-  return text ? parse(text, out) : Status();
-}
-
-Status gpuasync::setCpuSchedule(const char *schedule) {
-  Schedule parsed;
-  Status status = Schedule::parse(schedule, parsed);
-  if (status.ok())
-    chosenSchedule.store(parsed.adversarial ? parsed.seed + 2 : 1);
-  return status;
-}
-
-//===----------------------------------------------------------------------===//
 // What the scheduler tells
 //===----------------------------------------------------------------------===//
 
-Adversary::Adversary(Scheduler &scheduler, uint64_t seed)
-    : scheduler(scheduler), state(mix(seed + 1)) {
+SchedulePolicy *gpuasyncMakeSchedulePolicy(StreamRunner &runner, uint64_t seed,
+                                           size_t streamBytes) {
+  return streamBytes == sizeof(Stream) ? new Adversary(runner, seed) : nullptr;
+}
+
+Adversary::Adversary(StreamRunner &runner, uint64_t seed)
+    : runner(runner), state(mix(seed + 1)) {
   orderly = random(2);
   drawEpisode();
   thread = std::thread([this] { threadMain(); });
@@ -314,9 +269,9 @@ void Adversary::threadMain() {
     bool here = width == 1 && !gaveIn && !mayBlock;
     lock.unlock();
     if (here)
-      scheduler.pump(stream);
+      runner.runHere(stream);
     else
-      scheduler.start(stream);
+      runner.runOnThread(stream);
     lock.lock();
   }
 }

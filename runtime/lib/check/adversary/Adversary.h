@@ -7,9 +7,10 @@
 //===----------------------------------------------------------------------===//
 //
 // GPU_ASYNC_CPU_SCHEDULE=adversarial:SEED (or gpuasync_set_cpu_schedule) gives
-// each context's scheduler one of these. Every stream whose head could run
-// comes here instead of to a thread, after each operation again, and nothing
-// runs inside enqueue. A thread of the adversary's own lets one go at a time.
+// each context's scheduler one of these, from libgpuasync_check.so. Every
+// stream whose head could run comes here instead of to a thread, after each
+// operation again, and nothing runs inside enqueue. A thread of the adversary's
+// own lets one go at a time.
 //
 // It plays in episodes, each with rules of its own, drawn from the seed: run
 // nothing before the host waits; run only what the awaited position depends on;
@@ -39,43 +40,19 @@
 namespace gpuasync {
 namespace cpu {
 
-/// What GPU_ASYNC_CPU_SCHEDULE or gpuasync_set_cpu_schedule says.
-struct Schedule {
-  bool adversarial = false;
-  uint64_t seed = 1;
-  static Status parse(const char *text, Schedule &out);
-  /// For the contexts opened from now on.
-  static Status current(Schedule &out);
-};
-
-/// A position that a host thread waits for; lives on that thread's stack.
-struct Awaited {
-  Stream *stream;
-  uint64_t position;
-  Awaited *next;
-};
-
-class Adversary {
+class Adversary final : public SchedulePolicy {
 public:
   /// Throws std::system_error if its thread cannot be made.
-  Adversary(Scheduler &scheduler, uint64_t seed);
-  ~Adversary();
-  /// Joins the thread. Nothing is held, and no thread of the scheduler is left.
-  void stop();
-
-  /// Called per stream made: later calls allocate nothing.
-  void reserve(size_t streams);
-  /// Takes streams that became runnable, linked by Stream::nextRunnable.
-  void hold(Stream *list);
-  /// A stream that was let go ran one operation, or parked. `list`: what can
-  /// run now, maybe itself among it.
-  void cameBack(bool mayBlock, Stream *list);
-  void beginWait(Awaited &wait);
-  void endWait(Awaited &wait);
-  /// For the thread that is about to run an operation.
-  void delay();
-  /// A number for an operation: how many the host gave before.
-  uint64_t nextSequence() { return sequence.fetch_add(1) + 1; }
+  Adversary(StreamRunner &runner, uint64_t seed);
+  ~Adversary() override;
+  void stop() override;
+  void reserve(size_t streams) override;
+  void hold(Stream *list) override;
+  void cameBack(bool mayBlock, Stream *list) override;
+  void beginWait(Awaited &wait) override;
+  void endWait(Awaited &wait) override;
+  void delay() override;
+  uint64_t nextSequence() override { return sequence.fetch_add(1) + 1; }
 
 private:
   enum class Order : uint8_t { Newest, InTurn, Random, Priority, Deep, Victim };
@@ -100,7 +77,7 @@ private:
   };
   static Head headOf(Stream &stream);
 
-  Scheduler &scheduler;
+  StreamRunner &runner;
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<Stream *> held, candidates, needed;

@@ -110,14 +110,23 @@ void gpuasync_context::resume() {
 
 bool gpuasync_context::drainRetired(const Entering *entering) {
   const Pin *pin = entering ? entering->pin : nullptr;
-  if (!isQuiescent(pin))
-    return false;
-  QuiesceScope pause(*this);
-  if (!pause.begun() || !isQuiescent(pin))
-    return false;
-  carryOutRetired();
-  if (modules.wantsTrim())
-    modules.trim(entering);
+  // Bounded, since a module that is in use again goes another time.
+  for (int round = 0; round != 8; ++round) {
+    if (!isQuiescent(pin))
+      return round != 0;
+    {
+      QuiesceScope pause(*this);
+      if (!pause.begun() || !isQuiescent(pin))
+        return round != 0;
+      carryOutRetired();
+      if (modules.wantsTrim())
+        modules.trim(entering);
+    }
+    // Another thread that retired a module during the pause found the context
+    // paused, and left the module to this thread.
+    if (!retiredCount.load(std::memory_order_relaxed))
+      break;
+  }
   return true;
 }
 

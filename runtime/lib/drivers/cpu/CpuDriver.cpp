@@ -5,7 +5,6 @@
 // The host processor as a device with memory of its own. Always there.
 //===----------------------------------------------------------------------===//
 
-#include "check/adversary/Adversary.h"
 #include "core/base/Settings.h"
 #include "core/base/Uncancelled.h"
 #include "core/command/Strided.h"
@@ -42,8 +41,11 @@ Status memorySize(uint64_t &bytes) {
 
 class CpuContext final : public DriverContext {
 public:
-  CpuContext(const Schedule &schedule, uint32_t threads, uint64_t memory)
-      : scheduler(new Scheduler(schedule, threads)), limit(memory) {}
+  CpuContext(uint32_t threads, uint64_t memory)
+      : scheduler(new Scheduler(threads)), limit(memory) {}
+  Status setSchedule(const Schedule &schedule) {
+    return scheduler->setSchedule(schedule);
+  }
   ~CpuContext() override {
     if (!abandoned)
       delete scheduler;
@@ -466,14 +468,10 @@ public:
     uint64_t threads = 512, memory = 0;
     RETURN_IF_ERROR(wholeSetting("GPU_ASYNC_CPU_THREADS", 1, 65536, threads));
     RETURN_IF_ERROR(memorySize(memory));
-    try {
-      out = std::make_unique<CpuContext>(
-          schedule, static_cast<uint32_t>(threads), memory);
-    } catch (const std::system_error &error) {
-      return makeStatus(GPUASYNC_UNAVAILABLE,
-                        "the thread of the adversarial schedule: %s",
-                        error.what());
-    }
+    auto context =
+        std::make_unique<CpuContext>(static_cast<uint32_t>(threads), memory);
+    RETURN_IF_ERROR(context->setSchedule(schedule));
+    out = std::move(context);
     return Status();
   }
 };

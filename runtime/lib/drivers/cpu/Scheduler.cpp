@@ -7,7 +7,6 @@
 
 #include "drivers/cpu/Scheduler.h"
 
-#include "check/adversary/Adversary.h"
 #include "core/base/Clock.h"
 #include "drivers/cpu/CallerStack.h"
 #include "gpuasync/Context.h"
@@ -55,15 +54,12 @@ Status StreamLease::statusAt(uint64_t position) const {
 // Set up, streams
 //===----------------------------------------------------------------------===//
 
-Scheduler::Scheduler(const Schedule &schedule, uint32_t threadLimit)
-    : threadLimit(threadLimit) {
+Scheduler::Scheduler(uint32_t threadLimit) : threadLimit(threadLimit) {
   if (!makeScratchKey())
     throw std::bad_alloc();
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0)
     numProcessors = static_cast<uint32_t>(CPU_COUNT(&set));
-  if (schedule.adversarial)
-    adversary = std::make_unique<Adversary>(*this, schedule.seed);
 }
 
 Scheduler::~Scheduler() {
@@ -87,8 +83,8 @@ Stream *Scheduler::createStream() {
   // A destroyed stream is kept: events may still name it and a position.
   allStreams.reserve(allStreams.size() + 1);
   freeStreams.reserve(allStreams.size() + 1);
-  if (adversary)
-    adversary->reserve(allStreams.size() + 1);
+  if (policy)
+    policy->reserve(allStreams.size() + 1);
   auto tenure = std::make_unique<StreamLease>();
   Stream *stream = new Stream(*this);
   stream->tenure = tenure.release();
@@ -201,8 +197,8 @@ Op *Scheduler::makeOp(Stream &stream, OpKind kind, const gpuasync_site *site) {
   op->params = nullptr;
   op->targetTenure = nullptr;
   op->timing = takeTiming(stream);
-  if (adversary)
-    op->sequence = adversary->nextSequence();
+  if (policy)
+    op->sequence = policy->nextSequence();
   return op;
 }
 
@@ -242,7 +238,7 @@ bool Scheduler::append(Stream &stream, Op *op, Stream::State begin) {
 }
 
 void Scheduler::enqueue(Stream &stream, Op *op, bool inlineIfIdle) {
-  inlineIfIdle = inlineIfIdle && !adversary;
+  inlineIfIdle = inlineIfIdle && !policy;
   if (!append(stream, op,
               inlineIfIdle ? Stream::State::Running : Stream::State::Runnable))
     return;
@@ -341,12 +337,12 @@ Stream *Scheduler::pump(Stream *stream) {
     }
     bool mayBlock = op->mayBlock;
     if (op->kind == OpKind::Wait && park(*stream, *op)) {
-      if (adversary)
-        adversary->cameBack(mayBlock, nullptr);
+      if (policy)
+        policy->cameBack(mayBlock, nullptr);
       return nullptr;
     }
-    if (adversary)
-      adversary->delay();
+    if (policy)
+      policy->delay();
     execute(*stream, *op);
     Stream *woken;
     bool empty;
@@ -356,16 +352,16 @@ Stream *Scheduler::pump(Stream *stream) {
       empty = !stream->head;
       if (empty)
         stream->state.store(Stream::State::Idle, std::memory_order_relaxed);
-      else if (adversary)
+      else if (policy)
         stream->state.store(Stream::State::Runnable, std::memory_order_relaxed);
     }
-    if (adversary) {
-      // From here on the next operation is the adversary's to start.
+    if (policy) {
+      // From here on the next operation is the policy's to start.
       if (!empty) {
         stream->nextRunnable = woken;
         woken = stream;
       }
-      adversary->cameBack(mayBlock, woken);
+      policy->cameBack(mayBlock, woken);
       return nullptr;
     }
     if (!woken && !empty)
@@ -386,8 +382,8 @@ Stream *Scheduler::pump(Stream *stream) {
 }
 
 void Scheduler::submit(Stream *list) {
-  if (adversary)
-    adversary->hold(list);
+  if (policy)
+    policy->hold(list);
   else
     start(list);
 }
@@ -608,9 +604,9 @@ void Scheduler::runLaunch(Stream &stream, Op &op) {
   job.stream = &stream;
   job.total = op.grid[0] * op.grid[1] * op.grid[2];
   const double work = op.cost->estimate(op.work, job.total);
-  // What the adversary plays follows from the seed, not from the clock.
+  // What a policy does follows from the seed, not from the clock.
   job.isMeasured =
-      !adversary && !op.mayBlock && op.cost->wantsSample(work, op.position);
+      !policy && !op.mayBlock && op.cost->wantsSample(work, op.position);
   bool shared = job.total > 1 && numProcessors > 1 &&
                 (op.mayBlock || work > worthThreadNs);
   if (op.mayBlock)
@@ -809,12 +805,12 @@ bool Scheduler::runUpTo(Stream &stream, uint64_t position) {
 
 Scheduler::Wait Scheduler::wait(Stream &stream, uint64_t position,
                                 int64_t timeoutNs) {
-  if (!adversary)
+  if (!policy)
     return waitUntil(stream, position, timeoutNs);
   Awaited awaited = {&stream, position, nullptr};
-  adversary->beginWait(awaited);
+  policy->beginWait(awaited);
   Wait result = waitUntil(stream, position, timeoutNs);
-  adversary->endWait(awaited);
+  policy->endWait(awaited);
   return result;
 }
 
@@ -827,8 +823,7 @@ Scheduler::Wait Scheduler::waitUntil(Stream &stream, uint64_t position,
     return Wait::Reached;
   // A block can take longer than a time limit allows, the adversary decides who
   // runs what, and the checker tells kernels from the host by their threads.
-  if (timeoutNs >= 0 || adversary || checkHooks.load() ||
-      !hasStack(helpedStack))
+  if (timeoutNs >= 0 || policy || checkHooks.load() || !hasStack(helpedStack))
     return sleepUntil(stream, position, timeoutNs, /*helps=*/false);
   while (runNeeded(stream, position))
     if (reached())
@@ -943,7 +938,7 @@ bool Scheduler::shutDown() {
     (void)pthread_join(thread, nullptr);
   threads.clear();
   // Not before: they came back to it.
-  if (adversary)
-    adversary->stop();
+  if (policy)
+    policy->stop();
   return true;
 }

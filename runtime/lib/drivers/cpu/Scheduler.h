@@ -28,6 +28,7 @@
 
 #include "drivers/Driver.h"
 #include "drivers/cpu/Cost.h"
+#include "drivers/cpu/SchedulePolicy.h"
 #include "gpuasync/Check.h"
 
 #include <algorithm>
@@ -42,10 +43,8 @@
 namespace gpuasync {
 namespace cpu {
 
-class Adversary;
 class Scheduler;
 struct Job;
-struct Schedule;
 struct Stream;
 
 /// One owner's time with a stream. It outlives the stream's reuse as long as an
@@ -102,7 +101,7 @@ struct Op {
   Op *next = nullptr;
   const gpuasync_site *site = nullptr;
   uint64_t position = 0;
-  uint64_t sequence = 0; ///< see Adversary
+  uint64_t sequence = 0; ///< SchedulePolicy::nextSequence
   OpKind kind = OpKind::Copy;
   bool mayBlock = false;
   // Launch
@@ -167,7 +166,7 @@ struct Stream {
   Stream *nextRunnable = nullptr;
   /// Processor of the thread that made it runnable; -1: a host thread runs it.
   int startedOn = -1;
-  // The adversary's.
+  // The policy's.
   uint32_t index = 0; ///< how many streams were made before it
   uint64_t neededMark = 0, lastTurn = 0;
 };
@@ -228,10 +227,14 @@ struct Job {
   Job *nextJob = nullptr;
 };
 
-class Scheduler {
+class Scheduler final : StreamRunner {
 public:
-  Scheduler(const Schedule &schedule, uint32_t threadLimit);
+  explicit Scheduler(uint32_t threadLimit);
   ~Scheduler();
+  /// Sets who decides what runs next, before there is a stream.
+  Status setSchedule(const Schedule &schedule) {
+    return makePolicy(schedule, *this, policy);
+  }
 
   Stream *createStream();
   void destroyStream(Stream *stream);
@@ -269,9 +272,10 @@ public:
   uint64_t liveStreams();
 
 private:
-  friend class Adversary;
+  void runHere(Stream *stream) override { pump(stream); }
+  void runOnThread(Stream *stream) override { start(stream); }
   void threadMain();
-  /// Runs the stream until it is empty or parked, under an adversary one
+  /// Runs the stream until it is empty or parked, under a policy one
   /// operation. Returns a stream that became runnable meanwhile and that the
   /// caller should go on with, or null.
   Stream *pump(Stream *stream);
@@ -300,7 +304,7 @@ private:
   /// Marks everything up to `op` done and recycles it. Returns the waiters that
   /// became runnable. Called with the stream's mutex held.
   Stream *complete(Stream &stream, Op *op);
-  /// Gives streams that can run to the threads, or to the adversary.
+  /// Gives streams that can run to the threads, or to the policy.
   void submit(Stream *list);
   void start(Stream *list);
   Wait waitUntil(Stream &stream, uint64_t position, int64_t timeoutNs);
@@ -340,7 +344,7 @@ private:
   std::vector<Stream *> allStreams, freeStreams;
   uint32_t numProcessors = 1;
   const uint32_t threadLimit;
-  std::unique_ptr<Adversary> adversary; ///< null unless tests ask for it
+  std::unique_ptr<SchedulePolicy> policy; ///< null: none decides
 };
 
 /// Makes what threads that run kernels need at their end, once for the process.
