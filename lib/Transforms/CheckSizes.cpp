@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Analysis/Sizes/SizeChecks.h"
+#include "GPUAsync/IR/GPUAsyncOps.h"
 #include "GPUAsync/Transforms/Passes.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -85,7 +86,9 @@ bool Placement::leave(Operation *loop) {
   if (!isSame)
     return false;
   SmallVector<Bounds> bounds;
-  if (auto op = dyn_cast<scf::ForOp>(loop)) {
+  if (isa<RegionOp>(loop)) {
+    // It runs once, and no host code may be inside.
+  } else if (auto op = dyn_cast<scf::ForOp>(loop)) {
     bounds.push_back({op.getLowerBound(), op.getUpperBound(),
                       op.getUnsignedCmp() ? arith::CmpIPredicate::uge
                                           : arith::CmpIPredicate::sge});
@@ -115,7 +118,7 @@ bool Placement::find() {
     ;
   for (Operation *parent = before->getParentOp(); parent;
        parent = parent->getParentOp())
-    if (isParallel(parent))
+    if (isParallel(parent) || isa<RegionOp>(parent))
       return false;
   return true;
 }

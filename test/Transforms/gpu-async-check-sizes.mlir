@@ -299,3 +299,28 @@ func.func @copies(%h: memref<?xf32>, %n: index, %t: !gpu_async.token) {
   gpu_async.wait [%done]
   return
 }
+
+// A region is the device's, so the condition comes before it. Where it needs a
+// size of the region's inside there is no place for it.
+// CHECK-LABEL: func @region(
+// CHECK: cf.assert %{{.*}}, "gpu_async.memcpy: source and destination differ in the size of dimension 0"
+// CHECK: gpu_async.region {
+// CHECK-NOT: cf.assert
+// CHECK: return
+func.func @region(%a: memref<?xf32>, %b: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %a, %c0 : memref<?xf32>
+  %s = gpu_async.stream.create
+  %x = gpu_async.alloc on %s id(0)(%n) : memref<?xf32>
+  gpu_async.region {
+    gpu_async.memcpy on %s id(1 after [0]) %x, %a : memref<?xf32>, memref<?xf32>
+    gpu_async.memcpy on %s id(2 after [1]) %b, %x : memref<?xf32>, memref<?xf32>
+    %m = arith.divui %n, %n : index
+    %part = memref.subview %b[0] [%m] [1] : memref<?xf32> to memref<?xf32, strided<[1]>>
+    gpu_async.memcpy on %s id(3 after [2]) %part, %x : memref<?xf32, strided<[1]>>, memref<?xf32>
+  }
+  gpu_async.stream.synchronize %s
+  gpu_async.dealloc on %s id(4 after [3]) %x : memref<?xf32>
+  gpu_async.stream.destroy %s
+  return
+}
