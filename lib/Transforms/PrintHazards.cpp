@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Analysis/Memory/Hazards.h"
+#include "GPUAsync/IR/GPUAsyncOps.h"
 #include "GPUAsync/Transforms/Passes.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
 namespace mlir::gpuasync {
 #define GEN_PASS_DEF_GPUASYNCPRINTHAZARDS
@@ -17,6 +19,23 @@ using namespace mlir;
 using namespace mlir::gpuasync;
 
 namespace {
+
+/// Returns an op that shows that `function` is not in the token form, and says
+/// what to do. Null if there is none.
+Operation *findOtherForm(FunctionOpInterface function, StringRef &advice) {
+  Operation *found = nullptr;
+  function->walk([&](Operation *op) {
+    if (isa<gpu::AsyncOpInterface>(op))
+      advice = "run --gpu-kernel-outlining --convert-gpu-to-gpu-async before";
+    else if (isa<StreamCreateOp>(op))
+      advice = "give it the program from before gpu-async-assign-streams";
+    else
+      return WalkResult::advance();
+    found = op;
+    return WalkResult::interrupt();
+  });
+  return found;
+}
 
 struct PrintHazards
     : public gpuasync::impl::GPUAsyncPrintHazardsBase<PrintHazards> {
@@ -30,6 +49,17 @@ struct PrintHazards
       auto function = dyn_cast<FunctionOpInterface>(&op);
       if (!function || function.isExternal())
         continue;
+      StringRef advice;
+      if (Operation *other = findOtherForm(function, advice)) {
+        InFlightDiagnostic diag =
+            mlir::emitError(function.getLoc(), "'@")
+            << function.getName()
+            << "' is not in the token form, so it cannot be searched for "
+               "hazards; "
+            << advice;
+        diag.attachNote(other->getLoc()) << "this is of another form";
+        return signalPassFailure();
+      }
       for (const Hazard &hazard : findHazards(function, kernels, facts)) {
         os << "hazard in @" << function.getName() << ": " << hazard.getName()
            << " of ";

@@ -246,7 +246,7 @@ def GPUAsyncPrintHazards
     may touch the same memory, one of them writing, and that neither a token nor a
     host wait orders; through loops and branches, and between iterations of a
     loop. Memory is told apart as in gpu-async-infer-dependencies. Sequential ops
-    have no hazards by their meaning. Changes nothing.
+    have no hazards by their meaning. Changes nothing. Another form is an error.
 
     Limits: calls that take or return tokens are not looked into; blocks of a
     control-flow graph are looked at one by one; takes memory for the square of

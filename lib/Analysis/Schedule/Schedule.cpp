@@ -233,10 +233,8 @@ void ScheduleReader::addWork(WorkOpInterface work) {
       node.id = *id;
     number = add(std::move(node));
   }
-  if (std::optional<uint64_t> id = work.getId()) {
+  if (std::optional<uint64_t> id = work.getId())
     nodeOfId[*id] = number;
-    schedule.nodes[number].lastId = *id;
-  }
   if (std::optional<ArrayRef<int64_t>> after = work.getAfter())
     afterOf[number].append(after->begin(), after->end());
   flushWaits(stream, number);
@@ -546,7 +544,7 @@ std::vector<std::string> Schedule::toTexts() const {
   for (const Node &node : nodes) {
     texts.push_back(node.label);
     texts.push_back(node.detail);
-    add(node.kind, node.stream, node.depth, node.count, node.id, node.lastId);
+    add(node.kind, node.stream, node.depth, node.count, node.id);
   }
   for (const Edge &edge : edges)
     add(edge.from, edge.to, edge.fromStream, edge.toStream, edge.kind);
@@ -592,7 +590,6 @@ std::optional<Schedule> Schedule::fromTexts(ArrayRef<std::string> texts) {
     node.depth = unsigned(number(0, most));
     node.count = unsigned(number(0, most));
     node.id = number(-1, std::numeric_limits<int64_t>::max());
-    node.lastId = number(-1, std::numeric_limits<int64_t>::max());
   }
   for (int64_t i = 0; i < edges && isValid; ++i) {
     Edge &edge = schedule.edges.emplace_back();
@@ -630,7 +627,7 @@ void Schedule::printText(raw_ostream &os) const {
   std::vector<llvm::SmallBitVector> covered(nodes.size());
   auto nameOf = [&](unsigned node) {
     if (nodes[node].id >= 0)
-      return std::to_string(nodes[node].lastId);
+      return std::to_string(nodes[node].id);
     return nodes[node].onStream() ? streams[nodes[node].stream] + " join"
                                   : nodes[node].label;
   };

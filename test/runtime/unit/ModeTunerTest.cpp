@@ -1,4 +1,5 @@
-//===- ModeTunerTest.cpp - How a region is played best -----------------------===//
+//===- ModeTunerTest.cpp - How a region is played best
+//-----------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -44,7 +44,6 @@ public:
     unsigned depth = 0; ///< region ops around it
     unsigned count = 1; ///< ops that the node stands for
     int64_t id = -1;    ///< of the first op
-    int64_t lastId = -1;
 
     /// Whether it stands in the row of a stream; else it goes across all.
     bool onStream() const { return stream >= 0; }
