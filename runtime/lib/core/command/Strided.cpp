@@ -17,35 +17,43 @@ static bool continues(int64_t outer, int64_t inner, int64_t size) {
   return !__builtin_mul_overflow(inner, size, &row) && outer == row;
 }
 
-std::vector<Dim> gpuasync::makeDims(const int64_t *sizes,
-                                    const int64_t *destinationStrides,
-                                    const int64_t *sourceStrides, uint32_t rank,
-                                    uint32_t elementBytes) {
-  std::vector<Dim> dims;
+void gpuasync::makeDims(const int64_t *sizes, const int64_t *destinationStrides,
+                        const int64_t *sourceStrides, uint32_t rank,
+                        uint32_t elementBytes, Dims &out) {
+  out.rank = 0;
   for (uint32_t i = 0; i < rank; ++i) {
     if (sizes[i] == 1)
       continue; // its strides mean nothing
     Dim dim = {sizes[i], destinationStrides[i] * int64_t(elementBytes),
                sourceStrides[i] * int64_t(elementBytes)};
-    if (!dims.empty() &&
-        continues(dims.back().destination, dim.destination, dim.size) &&
-        continues(dims.back().source, dim.source, dim.size))
-      dims.back() = {dims.back().size * dim.size, dim.destination, dim.source};
+    Dim *outer = out.rank ? &out.at[out.rank - 1] : nullptr;
+    if (outer && continues(outer->destination, dim.destination, dim.size) &&
+        continues(outer->source, dim.source, dim.size))
+      *outer = {outer->size * dim.size, dim.destination, dim.source};
     else
-      dims.push_back(dim);
+      out.at[out.rank++] = dim;
   }
-  return dims;
 }
 
-Extent gpuasync::extentOf(const std::vector<Dim> &dims, bool destination,
+Extent gpuasync::extentOf(const Dims &dims, bool destination,
                           uint64_t elementBytes) {
   Extent extent = {0, static_cast<int64_t>(elementBytes)};
-  for (const Dim &dim : dims) {
+  for (uint32_t i = 0; i < dims.rank; ++i) {
+    const Dim &dim = dims.at[i];
     int64_t span =
         (dim.size - 1) * (destination ? dim.destination : dim.source);
     (span < 0 ? extent.low : extent.high) += span;
   }
   return extent;
+}
+
+uint64_t gpuasync::denseStrides(const StridedCopy &copy, int64_t *strides) {
+  uint64_t bytes = copy.elementBytes;
+  for (uint32_t i = copy.rank; i-- > 0;) {
+    strides[i] = static_cast<int64_t>(bytes);
+    bytes *= static_cast<uint64_t>(copy.sizes[i]);
+  }
+  return bytes;
 }
 
 static void copyFrom(const StridedCopy &copy, uint32_t dim, char *to,

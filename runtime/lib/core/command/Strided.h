@@ -12,8 +12,6 @@
 #include "core/command/Extent.h"
 #include "drivers/Driver.h"
 
-#include <vector>
-
 namespace gpuasync {
 
 /// One dimension, strides in bytes.
@@ -21,17 +19,46 @@ struct Dim {
   int64_t size, destination, source;
 };
 
-/// The dimensions of data whose sizes have been checked on both sides
-/// (Extent.h), strides in elements: without unit dimensions, and neighbours
-/// that are contiguous on both sides as one.
-std::vector<Dim> makeDims(const int64_t *sizes,
-                          const int64_t *destinationStrides,
-                          const int64_t *sourceStrides, uint32_t rank,
-                          uint32_t elementBytes);
+/// The dimensions of an array, outermost first, each of two indices or more.
+/// An array has less than 2^63 bytes, so there are at most 62.
+struct Dims {
+  static constexpr uint32_t maxRank = 62;
+  uint32_t rank = 0;
+  Dim at[maxRank]; ///< not initialised
+};
 
-/// The bytes that an access of `dims` touches, relative to the base pointer.
-Extent extentOf(const std::vector<Dim> &dims, bool destination,
-                uint64_t elementBytes);
+/// Writes to `out` the dimensions of an array with elements, whose sizes have
+/// been checked on both sides (Extent.h). Strides are in elements. Drops unit
+/// dimensions, and merges neighbours that are contiguous on both sides.
+void makeDims(const int64_t *sizes, const int64_t *destinationStrides,
+              const int64_t *sourceStrides, uint32_t rank,
+              uint32_t elementBytes, Dims &out);
+
+/// The bytes that one side of an access touches, relative to its first element.
+Extent extentOf(const Dims &dims, bool destination, uint64_t elementBytes);
+
+/// Returns the bytes that one side of an access touches, relative to its first
+/// element.
+inline Extent extentOf(const int64_t *sizes, const int64_t *strides,
+                       uint32_t rank, uint64_t elementBytes) {
+  Extent extent = {0, static_cast<int64_t>(elementBytes)};
+  for (uint32_t i = 0; i < rank; ++i) {
+    int64_t span = (sizes[i] - 1) * strides[i];
+    (span < 0 ? extent.low : extent.high) += span;
+  }
+  return extent;
+}
+inline Extent sourceExtent(const StridedCopy &copy) {
+  return extentOf(copy.sizes, copy.sourceStrides, copy.rank, copy.elementBytes);
+}
+inline Extent destinationExtent(const StridedCopy &copy) {
+  return extentOf(copy.sizes, copy.destinationStrides, copy.rank,
+                  copy.elementBytes);
+}
+
+/// Writes the strides of an array without gaps with the copy's elements.
+/// Returns its bytes.
+uint64_t denseStrides(const StridedCopy &copy, int64_t *strides);
 
 /// Of all elements of a StridedCopy or StridedFill.
 template <typename Strided>

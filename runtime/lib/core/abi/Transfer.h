@@ -1,0 +1,119 @@
+//===- Transfer.h - What copies and fills share -----------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Where an address lies decides how a copy is made: the driver copies memory
+// that the device reaches by itself, and pageable memory goes through staging.
+//===----------------------------------------------------------------------===//
+//
+// A pageable source is read before the call returns, unless it is itself the
+// destination of a download that is not finished: then the copy starts from
+// that download's staging, in the order that the program states, or, where the
+// device writes host memory itself, from staging that gets it late. A pageable
+// destination is written at the latest by the host wait that covers the copy.
+// On a caller's stream nobody of ours waits; there the driver makes the copy
+// itself, which may block the caller (docs/reference/Runtime.md).
+//
+// Copy.cpp makes each copy in three moves. It classifies both sides, makes a
+// CopyPlan of them, and carries the plan out. Arrays of which one part is
+// registered and another is not, or of more dimensions than drivers take, are
+// copied box by box (Boxes.h).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_CORE_ABI_TRANSFER_H
+#define GPUASYNC_CORE_ABI_TRANSFER_H
+
+#include "core/command/Strided.h"
+#include "core/context/Capture.h"
+#include "core/pool/HostMemory.h"
+#include "core/region/Recorder.h"
+
+namespace gpuasync {
+
+/// What a copy reads and writes.
+struct Sides {
+  bool fromPageable = false, toPageable = false;
+  Extent from, to; ///< around the first elements
+};
+
+/// How a copy is carried out, in at most four steps: staging gets the source,
+/// the device copies, the host's copy from staging to the destination is noted
+/// for a later host wait, and the source's staging is kept until the device has
+/// read it. A value without memory of its own but for `shared`.
+struct CopyPlan {
+  enum class Source : uint8_t {
+    Reachable, ///< no staging
+    Now,       ///< the host copies all of it now, and there are no other steps
+    Gathered,  ///< the host copies it to staging now
+    Shared,    ///< it is in the staging of a download, at `offset`
+    Deferred   ///< staging gets some parts when the device has written them
+  };
+  enum class Target : uint8_t {
+    Reachable, ///< no staging
+    Driver,    ///< pageable; the driver copies there, which may block
+    Direct,    ///< pageable; the device writes there, and reads wait for it
+    Staged     ///< the device writes staging
+  };
+  Source source = Source::Reachable;
+  Target target = Target::Reachable;
+  PoolAllocation *shared = nullptr; ///< one use more of this staging
+  uint64_t offset = 0;
+};
+
+/// One frame's copy or fill on one stream.
+struct Transfer {
+  static constexpr uint64_t chunkBytes = 4 << 20;
+
+  Frame &frame;
+  gpuasync_context &context;
+  Stream &stream;
+  const gpuasync_site *site;
+
+  Transfer(Frame &frame, Stream &stream, const gpuasync_site *site)
+      : frame(frame), context(*frame.context), stream(stream), site(site) {}
+
+  /// Says in `pageable` whether the device does not reach by itself the memory
+  /// around `first`, the first element. The first element decides which memory
+  /// the rest must not leave. `role` names the side in errors.
+  Status classify(const void *first, const Extent &extent, const char *role,
+                  bool &pageable);
+  /// Whether the host would copy for the device there, and the device reaches
+  /// a part of it: what that does has its place in the order of the streams.
+  bool isMixed(const void *first, const Extent &extent, bool pageable) {
+    return pageable && context.registrations.findPart(
+                           static_cast<const char *>(first) + extent.low,
+                           extent.bytes()) < extent.bytes();
+  }
+  /// In a region: `record` says in `recorded` whether the region holds the
+  /// work. If it cannot, what is ahead of it is played.
+  template <typename Record>
+  Status inRegion(bool &recorded, Record record) {
+    if (__builtin_expect(!frame.region, 1))
+      return Status();
+    RETURN_IF_ERROR(record(*frame.region));
+    if (recorded)
+      return Status();
+    RETURN_IF_ERROR(frame.region->playBefore(stream));
+    stream.note(site);
+    return Status();
+  }
+  /// Whether all work of the stream is done.
+  bool isIdle();
+  /// Notes that the copy writes pageable memory after the call: from `staging`
+  /// by `scatter`, unless they are null.
+  Status remember(char *destination, uint64_t bytes, PoolAllocation *staging,
+                  StridedCopy *scatter) {
+    return context.staging.expect(frame.downloads, stream, destination, bytes,
+                                  staging, scatter);
+  }
+  /// Whether a download that is not finished writes a part of the source.
+  bool isPending(const char *source, uint64_t bytes);
+
+protected:
+  Status checkPageable();
+};
+
+} // namespace gpuasync
+
+#endif // GPUASYNC_CORE_ABI_TRANSFER_H

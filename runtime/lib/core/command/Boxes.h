@@ -1,0 +1,96 @@
+//===- Boxes.h - An array of any rank in boxes of few dimensions *- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A copy is made in one piece if its rank is small and its memory is of one
+// kind. Else it is made box by box.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_CORE_COMMAND_BOXES_H
+#define GPUASYNC_CORE_COMMAND_BOXES_H
+
+#include "core/command/Strided.h"
+
+namespace gpuasync {
+
+/// Walks over the elements of an array in row-major order, box by box. A box
+/// has one index of each outer dimension, some indices of one dimension, and
+/// all indices of the inner dimensions. Each box begins as large as it can be.
+/// The caller may make it smaller before it goes on.
+class Boxes {
+public:
+  /// `dims` has a dimension, and outlives this. Boxes have at most `maxRank`
+  /// dimensions.
+  Boxes(const Dims &dims, uint32_t maxRank)
+      : dims(dims), outermost(dims.rank > maxRank ? dims.rank - maxRank : 0) {
+    for (uint32_t i = 0; i < dims.rank; ++i)
+      index[i] = 0;
+    begin();
+  }
+  bool done() const { return ended; }
+  /// Halves the box. Returns false if it is one element.
+  bool halve() {
+    if (count > 1)
+      count /= 2;
+    else if (level + 1 < dims.rank)
+      count = dims.at[++level].size;
+    else
+      return false;
+    return true;
+  }
+  /// Goes on behind the box.
+  void next() {
+    index[level] += count;
+    while (index[level] == dims.at[level].size) {
+      index[level] = 0;
+      if (!level) {
+        ended = true;
+        return;
+      }
+      ++index[--level];
+    }
+    begin();
+  }
+  /// Bytes from the array's first element to the box's.
+  int64_t destinationOffset() const {
+    int64_t offset = 0;
+    for (uint32_t i = 0; i <= level; ++i)
+      offset += index[i] * dims.at[i].destination;
+    return offset;
+  }
+  int64_t sourceOffset() const {
+    int64_t offset = 0;
+    for (uint32_t i = 0; i <= level; ++i)
+      offset += index[i] * dims.at[i].source;
+    return offset;
+  }
+  /// Calls `visit(size, dim)` for each dimension of the box, outermost first.
+  /// There is none for one element.
+  template <typename Visit>
+  void forEachDim(Visit visit) const {
+    if (count > 1)
+      visit(count, dims.at[level]);
+    for (uint32_t i = level + 1; i < dims.rank; ++i)
+      visit(dims.at[i].size, dims.at[i]);
+  }
+
+private:
+  /// The largest box that starts here.
+  void begin() {
+    level = dims.rank - 1;
+    while (level > outermost && index[level] == 0)
+      --level;
+    count = dims.at[level].size - index[level];
+  }
+
+  const Dims &dims;
+  const uint32_t outermost; ///< the first dimension that a box can have
+  uint32_t level = 0;       ///< the dimension of which the box has some indices
+  int64_t count = 0;        ///< how many
+  bool ended = false;
+  int64_t index[Dims::maxRank];
+};
+
+} // namespace gpuasync
+
+#endif // GPUASYNC_CORE_COMMAND_BOXES_H
