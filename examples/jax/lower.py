@@ -15,6 +15,7 @@ import argparse
 import functools
 import importlib.util
 import inspect
+import itertools
 import os
 import re
 import sys
@@ -719,6 +720,11 @@ def refuse(op):
             )
         elif target.startswith("lapack") or target in ("Qr", "Eigh", "ProductOfElementaryHouseholderReflectors"):
             why = "it is none of the functions of LAPACK that programs call; compute it outside of the function"
+        elif target == "ApproxTopK":
+            why = (
+                "it calls a library of XLA's, which programs do not; take jax.lax.top_k, which is exact, for jax.lax.approx_min_k "
+                "of the negated array"
+            )
         else:
             why = "it calls a library of XLA's, which programs do not; compute it outside of the function"
     raise ValueError("%s%s%s has no lowering: %s" % (op.name, called, place_of(op), why))
@@ -761,8 +767,20 @@ def pass_by_value(module, numbers):
             main.attributes["arg_attrs"] = ir.ArrayAttr.get(kept + [attributes[number] for number in numbers])
 
 
-def lower(traced, by_value=(), calls=None, gpu=False, lines=None):
-    """The text of the program; its function is @main. A ValueError of what has no lowering.
+def name_main(module, name):
+    """Gives @main another name, which no other function keeps."""
+    symbols = {ir.StringAttr(each.attributes["sym_name"]).value: each.operation for each in module.body.operations}
+    if name in symbols and name != "main":
+        # JAX names functions of its own so, relu say.
+        number = next(number for number in itertools.count() if "%s.%d" % (name, number) not in symbols)
+        other = "%s.%d" % (name, number)
+        ir.SymbolTable.replace_all_symbol_uses(name, other, module.operation)
+        symbols[name].attributes["sym_name"] = ir.StringAttr.get(other)
+    symbols["main"].attributes["sym_name"] = ir.StringAttr.get(name)
+
+
+def lower(traced, by_value=(), calls=None, gpu=False, lines=None, name="main"):
+    """The text of the program; its function is `name`. A ValueError of what has no lowering.
 
     Arguments `by_value`, arrays without dimensions, are passed as numbers behind the others: the host has them.
     `calls`, a new HostCalls, gets what the program calls on the host. Without one, calls of Python's are refused. For
@@ -808,6 +826,7 @@ def lower(traced, by_value=(), calls=None, gpu=False, lines=None):
             for function in module.body.operations:
                 isMain = ir.StringAttr(function.attributes["sym_name"]).value == "main"
                 places.keep_lines([*loops.operations(function.operation), function.operation], lines if isMain else None)
+        name_main(module, name)
         return constants.pack_booleans(calls.complete(module.get_asm(enable_debug_info=lines is not None)))
 
 

@@ -231,7 +231,7 @@ class JaxCalls(unittest.TestCase):
                 jax.block_until_ready(call(x, **wrong))
         for arguments, results, text in (
                 ((x.astype("int32"),), (shape,), "argument 0 of tensor<3xf32>: given i32"),
-                ((x, x), (shape,), "@main has 1 arguments and 1 results, given 2 and 1"), ((jnp.ones(4),), (shape,), "argument 0"),
+                ((x, x), (shape,), "@<lambda> has 1 arguments and 1 results, given 2 and 1"), ((jnp.ones(4),), (shape,), "argument 0"),
                 ((x,), (shape, shape), "given 1 and 2"), ((x,), (jax.ShapeDtypeStruct((4,), "float32"),), "result 0"),
                 ((x,), (jax.ShapeDtypeStruct((3,), "float8_e4m3fn"),), "element type that programs have not")):
             with self.assertRaisesRegex(Exception, text):

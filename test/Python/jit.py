@@ -10,12 +10,15 @@ import functools
 import importlib.util
 import inspect
 import io
+import json
 import operator
+import os
 import pathlib
 import pickle
 import re
 import subprocess
 import sys
+import tempfile
 import threading
 import unittest
 import unittest.mock
@@ -63,7 +66,7 @@ class Jit(unittest.TestCase):
             np.testing.assert_allclose(got["half"][0].numpy().astype("f"), wanted["half"][0].astype("f"), rtol=2e-2)
             np.testing.assert_array_equal(got["half"][1], wanted["half"][1])
         self.assertEqual(len(g._compiled), 2)
-        self.assertRegex(str(g.schedule(weights, x, 3)), "^@main: [0-9]+ ops on ")
+        self.assertRegex(str(g.schedule(weights, x, 3)), "^@f: [0-9]+ ops on ")
         self.assertEqual(len(g._compiled), 2)
 
     def test_numbers_and_arrays_in_turn(self):
@@ -90,7 +93,7 @@ class Jit(unittest.TestCase):
                             ((x,), {"tree": {"a": x}, "scale": x}), ((x,), {"scale": 5.0})):
             np.testing.assert_allclose(g(*args, **named), f(*args, **named))
         self.assertEqual(len(g._compiled), 4)  # the last is as the first
-        self.assertRegex(str(g.schedule(x, scale=2.0)), "^@main: ")
+        self.assertRegex(str(g.schedule(x, scale=2.0)), "^@f: ")
         h = ga.jit(lambda x, y: x - 2 * y, device="cpu")
         self.assertEqual([h(5.0, 1.0).item(), h(y=1.0, x=5.0).item(), h(5.0, y=1.0).item()], [3, 3, 3])
 
@@ -164,7 +167,7 @@ class Jit(unittest.TestCase):
                 self.assertEqual(g(x, reverse=True, n=0).numpy().tolist(), [2, 1, 0])
                 self.assertEqual(g(n=2, x=x).numpy().tolist(), [0, 4, 8])
             self.assertEqual(len(g._compiled), 4)
-            self.assertRegex(str(g.schedule(x, n=3)), "^@main: ")
+            self.assertRegex(str(g.schedule(x, n=3)), "^@power: ")
             self.assertEqual(len(g._compiled), 4)
         # Equal values of different types are different arguments.
         g = ga.jit(lambda x, n: x * n, device="cpu", static_argnums=1)
@@ -229,7 +232,7 @@ class Jit(unittest.TestCase):
             self.assertEqual(a.scaled(x, shift=1.0).numpy().tolist(), [3, 3])
         self.assertEqual(len(Model.scaled._compiled), 3)
         self.assertEqual(Model.scaled(b, x).numpy().tolist(), [3, 3])
-        self.assertRegex(str(a.scaled.schedule(x)), "^@main: ")
+        self.assertRegex(str(a.scaled.schedule(x)), "^@scaled: ")
         self.assertEqual((a.scaled.__name__, a.scaled.__doc__, a.scaled.__self__), ("scaled", "Scales.", a))
         self.assertEqual((a.scaled == a.scaled, a.scaled == b.scaled, len({a.scaled, a.scaled})), (True, False, 1))
         self.assertEqual(str(inspect.signature(a.scaled)), "(x, shift=0.0)")
@@ -730,6 +733,40 @@ assert jnp.sum(jnp.array(r)) == 2 and ga.Array not in jax._src.core.pytype_aval_
         frozen = dataclasses.make_dataclass("Frozen", ["n"], frozen=True)
         self.assertEqual(ga.jit(lambda p, x: p.n * x, device="cpu", static_argnums=0)(frozen(2), 3.0).item(), 6)
 
+    def test_names(self):
+        """Schedules and traces show the name of the function."""
+        def compute(x):
+            return jnp.exp(x) * jax.nn.relu(jnp.sin(x)) + jnp.where(x > 0.5, x, 0)
+
+        x = np.linspace(0, 1, 8, dtype="f")
+        wanted = compute(x)
+        # Those that programs have themselves do not collide with the function: C's, JAX's own, prefixes.
+        for name, shown in (("step", "step"), ("main", "main"), ("<lambda>", "<lambda>"), ("été", "été"), ("a b:", "a_b_"),
+                            ("relu", "relu"), ("_where", "_where"), ("exp", "python.exp"), ("free", "python.free"),
+                            ("rsqrt", "python.rsqrt"), ("gpuasync_x", "python.gpuasync_x"), ("", "function")):
+            def named(x):
+                return compute(x)
+
+            named.__name__ = name
+            g = ga.jit(named, device="cpu")
+            self.assertEqual(g.schedule(x).name, shown)
+            np.testing.assert_allclose(g(x), wanted, rtol=1e-5)
+            h = ga.jit(named, device="cpu", ffi=True)
+            np.testing.assert_allclose(jax.jit(lambda x: h(x) + 1)(x), wanted + 1, rtol=1e-5)
+        self.assertEqual(ga.jit(functools.partial(compute), device="cpu").schedule(x).name, "compute")
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "trace.json")
+            f, g = ga.jit(compute, device="cpu"), ga.jit(lambda x: x + 1, device="cpu")
+            with ga.trace(file):
+                f(x), g(x)
+            with open(file) as text:
+                names = {event.get("name") for event in json.load(text)["traceEvents"]}
+        self.assertTrue({"compute", "<lambda>"} <= names and "main" not in names, names)
+        with self.assertRaisesRegex(ga.ArgumentError, "^argument 0, x .*, of <lambda>, a function of gpu_async.jit: "):
+            donating = ga.jit(lambda x: x + 1, device="cpu", donate_argnums=0)
+            y = donating(x)
+            donating(y), donating(y)
+
     def test_the_page(self):
         page = (pathlib.Path(__file__).resolve().parents[2] / "docs/how-to/UseWithJax.md").read_text()
         code, more, results, noise = re.findall(r"test/Python/jit.py runs it -->\n```python\n(.*?)```", page, re.S)
@@ -737,7 +774,7 @@ assert jnp.sum(jnp.array(r)) == 2 and ga.Array not in jax._src.core.pytype_aval_
         exec(code, names)
         np.testing.assert_allclose(names["z"], np.full((8, 3), 5.0))
         np.testing.assert_allclose(names["g"], jax.grad(names["loss"])(names["w"], names["x"]), rtol=1e-5)
-        self.assertEqual(names["picture"].name, "main")
+        self.assertEqual(names["picture"].name, "layer")
         before, out = names["w"], io.StringIO()
         with contextlib.redirect_stdout(out):
             exec(more, names)

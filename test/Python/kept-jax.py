@@ -82,6 +82,17 @@ class Kept(unittest.TestCase):
         self.twice(code, 8)
         self.assertEqual(len(entries(self.folder)), 8)
 
+    def test_names_are_of_the_program(self):
+        code = """
+        def two(x):
+            return x * 2
+        two.__code__ = two.__code__.replace(co_firstlineno=1)
+        for name in "one", "other":
+            two.__name__ = name
+            print(jit(two).schedule(np.ones(3, "f")).name)
+        """
+        self.assertEqual(self.twice(code, 2), ["one", "other"])
+
     def test_constants_are_of_the_function(self):
         code = """
         size = 5000  # JAX prints few of such numbers for readers

@@ -20,7 +20,7 @@ programs = {name: (code, shown) for code, name, shown in re.findall(
 
 
 def schedule(text):
-    return re.search(r"^@main: .*?host waits for s0$", text, re.S | re.M)[0]
+    return re.search(r"^@\w+: .*?host waits for s0$", text, re.S | re.M)[0]
 
 
 class Tutorial(unittest.TestCase):

@@ -177,7 +177,7 @@ class Jit:
         donated = self._find_donated(shapes, values, arrays)
         options = {"place": "device", "donate": donated or None, **self._options}
         exe, _ = self._make(traced, by_value, calls, options, self._device, stages)
-        main = exe["main"]
+        main = exe[static.symbol_of(self._function)]
         main._name_donation("%s, a function of gpu_async.jit" % static.name_of(self._function))
         if calls.lapack and exe.device != "cpu":
             gpu_async._warn_caller(["%s runs on the host: by LAPACK, with copies from and to the device" % each
@@ -206,11 +206,12 @@ class Jit:
             with nesting.inlined():
                 lowered, text = lower_jax.choose_lowering_and_text(traced)
             line = lower_jax.places.line_of(self._function) or (name, 1, 1)
-            source = kept.source_of(lowered, text, by_value, line)
+            symbol = static.symbol_of(self._function)
+            source = kept.source_of(lowered, text, by_value, line, symbol)
             exe = gpu_async._load(source, device, name, options) if source else None
             if exe is not None:
                 return exe, text
-            program = lower_jax.lower(lowered, by_value, calls, static.is_gpu(device), line)
+            program = lower_jax.lower(lowered, by_value, calls, static.is_gpu(device), line, symbol)
             if calls.lapack:
                 _provide_lapack()
         except ValueError as error:  # of what has no lowering
@@ -271,7 +272,7 @@ class Jit:
 
     def _name_leaf(self, error, args, named, order):
         """An error of the program's about an argument as one that names the leaf."""
-        found = re.match(r"@main: argument (\d+) of (.*?): (?=\S)", str(error))
+        found = re.match(r"@[^:]*: argument (\d+) of (.*?): (?=\S)", str(error))
         if not found:
             return error
         number, values = int(found[1]), ()

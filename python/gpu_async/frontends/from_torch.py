@@ -46,9 +46,9 @@ class Module:
         return made if isinstance(results, tuple) else made[0]
 
 
-def _unsigned(exported):
-    """Of each result of @main, its type if that is unsigned; else None."""
-    (main,) = [op for op in exported.body.operations if str(op.attributes["sym_name"]) == '"main"']
+def _unsigned(exported, symbol):
+    """Of each result of the function `symbol`, its type if that is unsigned; else None."""
+    (main,) = [op for op in exported.body.operations if str(op.attributes["sym_name"]) == '"%s"' % symbol]
     kinds = re.findall(r"!torch\.vtensor<\[[^\]]*\],(\w+)", str(main.attributes["function_type"]).rpartition("->")[2])
     return [kind if kind.startswith("ui") else None for kind in kinds]
 
@@ -58,11 +58,12 @@ def compile(module, examples, device, options):
         raise TypeError("gpu_async.from_torch takes a torch.nn.Module, not a %s; a function of tensors is one as the method "
                         "`forward` of a class" % type(module).__name__)
     # A mode of training would change the module's results and state.
-    exported = fx.export_and_import(module.eval(), *examples, output_type="raw", func_name="main")
-    types = _unsigned(exported)
+    symbol = static.symbol_of(type(module))
+    exported = fx.export_and_import(module.eval(), *examples, output_type="raw", func_name=symbol)
+    types = _unsigned(exported, symbol)
     try:
         text = lower_torch.lower(exported.operation.get_asm(enable_debug_info=True), static.is_gpu(device), lines=True)
     except ValueError as error:  # of what has no lowering
         raise gpu_async.CompileError(str(error)) from None
-    main = gpu_async.compile(text, device, name=type(module).__name__, **options)["main"]
+    main = gpu_async.compile(text, device, name=type(module).__name__, **options)[symbol]
     return Module(main, types) if any(types) else main

@@ -111,7 +111,7 @@ class _Call:
                 digest = kept.digest_of(text, [])
                 name = hashlib.sha256(repr((digest, static.name_of(self._jit._function), sorted(options.items()))).encode()
                                       ).hexdigest() if digest else uuid.uuid4().hex
-                exe._keep_for_xla("main", name)
+                exe._keep_for_xla(static.symbol_of(self._jit._function), name)
                 self._program, self._trace = name, None
         return self._program
 

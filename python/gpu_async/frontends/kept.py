@@ -57,16 +57,16 @@ def _add(digest, part):
 _lowering = _hash_of_lowering()
 
 
-def source_of(lowered, text, by_value, line):
+def source_of(lowered, text, by_value, line, symbol):
     """Returns the bytes that the disk cache knows a program by, or None if it is not to be kept.
 
-    `text` is the StableHLO of what JAX has lowered, without places, and `line` that of the function. What is compiled has
-    the lines of the user's program, for profiles and errors.
+    `text` is the StableHLO of what JAX has lowered, without places, `line` that of the function, and `symbol` its name in
+    the program. What is compiled has the lines and the name of the user's program, for profiles and errors.
     """
     digest = digest_of(text, by_value) if _binding.cache_folder() else None
     if digest is None:
         return None
-    lines = line, places.read_lines(lowered.as_text(debug_info=True))
+    lines = symbol, line, places.read_lines(lowered.as_text(debug_info=True))
     return hashlib.sha256(digest + repr(lines).encode("utf-8", "surrogateescape")).digest()
 
 

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The static and the donated arguments of gpu_async.jit, as jax.jit has them. Static ones are part of the program."""
 
+import ctypes
 import dataclasses
+import functools
 import inspect
 import operator
 import os
+import re
 
 import gpu_async
 
@@ -149,7 +152,25 @@ def name_of(function):
     """Returns the name of a function, or that of the one which functools.partial was given."""
     while hasattr(function, "func") and not hasattr(function, "__name__"):
         function = function.func
-    return getattr(function, "__name__", "function")
+    return str(getattr(function, "__name__", "function"))
+
+
+def symbol_of(function):
+    """Returns what a program calls a function, as schedules, traces and messages show it: its name. Names that programs use
+    themselves (those of functions of C, exp say, which they call) come after a word that has a dot."""
+    name = re.sub(r"[^\w<>]", "_", name_of(function)) or "function"
+    if name.startswith(_OF_PROGRAMS) or (name != "main" and hasattr(_of_process(), name)):
+        name = "python." + name
+    return name
+
+
+# The names of functions that programs have or call, or how they begin.
+_OF_PROGRAMS = "gpuasync", "_gpuasync", "mgpu", "_mlir", "memrefCopy", "rsqrt"
+
+
+@functools.cache
+def _of_process():
+    return ctypes.CDLL(None)
 
 
 def _numbers(numbers, kind):
