@@ -393,6 +393,7 @@ TEST_P(Abandoned, OfAContextThatWasClosed_E03) {
     EXPECT_EQ(first.close().code(), uint32_t(GPUASYNC_TIMEOUT));
   }
   EXPECT_EQ(first.waitAbandoned(0.01).code(), uint32_t(GPUASYNC_TIMEOUT));
+  expectContains(first.waitAbandoned(0.01), "left behind; unfinished: test.");
   ASSERT_TRUE(Context::open("cpu", second).ok());
   auto store = [&](uint32_t value) {
     ContextScope inner(second);

@@ -204,7 +204,7 @@ Status WaitVisit::check() {
   return makeStatus(GPUASYNC_SHUT_DOWN, "the context was closed");
 }
 
-std::string gpuasync_context::describeBusy() {
+std::string gpuasync_context::describeBusy(const char *prefix) {
   {
     std::lock_guard<std::mutex> lock(poolMutex);
     for (Instance *instance : instances)
@@ -215,7 +215,7 @@ std::string gpuasync_context::describeBusy() {
   }
   std::string open = streams.describePending();
   return open.empty() ? "work on a stream that the caller holds"
-                      : "unfinished: " + open;
+                      : prefix + open;
 }
 
 Status gpuasync_context::giveBack(int64_t timeoutNs) {
@@ -435,7 +435,7 @@ Status gpuasync_context::awaitAbandoned(const Deadline &deadline) {
   else if (status = waitForStreams(deadline); status.code() == GPUASYNC_TIMEOUT)
     status = timedOut(deadline,
                       " waiting for what a context that was closed left behind",
-                      describeBusy());
+                      describeBusy(/*prefix=*/""));
   else if (status.ok())
     isLeftBehind.store(false);
   return lost.load() ? Status() : std::move(status);

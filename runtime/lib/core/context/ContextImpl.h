@@ -196,8 +196,8 @@ struct gpuasync_context {
   void carryOutRetired();
   /// gpuasync_context_trim. [blocks]
   gpuasync::Status giveBack(int64_t timeoutNs);
-  /// What keeps it from being idle.
-  std::string describeBusy();
+  /// What keeps it from being idle; `prefix` is before a list of operations.
+  std::string describeBusy(const char *prefix = "unfinished: ");
   gpuasync::Status close();
   gpuasync::Status closeOnce();
   /// Nothing of the program is left here, or the error why not.
