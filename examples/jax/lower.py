@@ -462,7 +462,7 @@ def lower_loops(module, threads):
             raise ValueError(
                 "%s%s has no lowering: its region is more than arithmetic of numbers: %s; compute that with the whole "
                 "array, outside of the operation" % (op.name, place_of(op), error)
-            ) from error
+            ) from None
 
 
 def convert(value, element):
@@ -722,8 +722,8 @@ def refuse(op):
             why = "it is none of the functions of LAPACK that programs call; compute it outside of the function"
         elif target == "ApproxTopK":
             why = (
-                "it calls a library of XLA's, which programs do not; take jax.lax.top_k, which is exact, for jax.lax.approx_min_k "
-                "of the negated array"
+                "it calls a library of XLA's, which programs do not; take jax.lax.top_k, which is exact (for "
+                "jax.lax.approx_min_k, of the negated array)"
             )
         else:
             why = "it calls a library of XLA's, which programs do not; compute it outside of the function"

@@ -235,7 +235,7 @@ def lower_loops(module, threads):
             text, operands, order = made[op.name]("%s.%d" % (op.name.partition(".")[2], place), op)
             loops.define(ir, module, text, op, operands, order)
         except ValueError as error:
-            raise ValueError("%s has no lowering: %s" % (op.name, error)) from error
+            raise ValueError("%s has no lowering: %s" % (op.name, error)) from None
 
 
 def explain(module, error):

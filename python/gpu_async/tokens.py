@@ -92,5 +92,5 @@ def start(call):
     except RuntimeError as error:
         # The executor keeps what it could make no thread for, and another thread would run it later.
         if future.cancel():
-            raise Error("no thread could be made for the call (%s); wait for calls that are under way" % error, _UNAVAILABLE) from error
+            raise Error("no thread could be made for the call (%s); wait for calls that are under way" % error, _UNAVAILABLE) from None
     return Token(future)

@@ -6,6 +6,8 @@
 import contextlib
 import copy
 import dataclasses
+import decimal
+import fractions
 import functools
 import importlib.util
 import inspect
@@ -394,9 +396,15 @@ assert jnp.sum(jnp.array(r)) == 2 and ga.Array not in jax._src.core.pytype_aval_
 
     def test_no_arrays(self):
         for thing in "float32", float, object():
-            with self.assertRaisesRegex(ga.ArgumentError, "argument 1, y, .* is of the type %s, neither an array nor a number; .*partial"
+            with self.assertRaisesRegex(ga.ArgumentError, "argument 1, y, .* is of the type %s, neither an array nor a number; arguments are "
+                                        "arrays .*partial"
                                         % type(thing).__name__):
                 ga.jit(lambda x, y: x, device="cpu")(1.0, thing)
+        for thing in decimal.Decimal("1.5"), fractions.Fraction(1, 2):
+            with self.assertRaisesRegex(ga.ArgumentError, r"^argument 1, y\['b'\], of <lambda>, a function of gpu_async.jit, is of the type "
+                                        r"%s, a number that arrays do not hold; arguments are arrays \(of JAX, .*; give float\(x\); "
+                                        % type(thing).__name__):
+                ga.jit(lambda x, y: x, device="cpu")(1.0, {"b": thing})
 
     def test_arrays_of_other_libraries(self):
         class Tensor:
@@ -725,8 +733,8 @@ assert jnp.sum(jnp.array(r)) == 2 and ga.Array not in jax._src.core.pytype_aval_
         class Params:
             w: object
 
-        with self.assertRaisesRegex(ga.ArgumentError, r"is of the type Params, neither an array nor a number; if its fields are arrays, "
-                                    r"register the class, jax.tree_util.register_dataclass\(Params\); name it in static_argnums"):
+        with self.assertRaisesRegex(ga.ArgumentError, r"is of the type Params, neither an array nor a number; .*; if its fields are arrays, "
+                                    r"register the class, jax.tree_util.register_dataclass\(Params\); or name it in static_argnums"):
             ga.jit(lambda p: p.w, device="cpu")(Params(jnp.ones(2)))
         with self.assertRaisesRegex(ga.ArgumentError, r"of the type Params, which has no hash: .*; make it @dataclass\(frozen=True\), or \(eq=False\) "):
             ga.jit(lambda p: 1, device="cpu", static_argnums=0)(Params(2))
@@ -919,6 +927,9 @@ assert jnp.sum(jnp.array(r)) == 2 and ga.Array not in jax._src.core.pytype_aval_
         self.assertEqual(lines, [first + 1, first + 2])
 
     def test_what_has_no_lowering(self):
+        for function in jax.lax.approx_max_k, jax.lax.approx_min_k:
+            with self.assertRaisesRegex(ga.CompileError, r"@ApproxTopK at jit.py:[0-9]+ has no lowering: .*; take jax.lax.top_k"):
+                ga.jit(lambda x: function(x, 2), device="cpu")(np.ones(8, "f"))
         with self.assertRaisesRegex(ga.CompileError, r"lapack_sgehrd_ffi at jit.py:[0-9]+ has no lowering: .* compute it outside of the function") as caught:
             ga.jit(jax.scipy.linalg.hessenberg, device="cpu")(np.ones((4, 4), "f"))
         self.assertEqual((caught.exception.code, caught.exception.diagnostics), (1, (str(caught.exception),)))

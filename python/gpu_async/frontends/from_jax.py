@@ -227,6 +227,11 @@ class Jit:
         return _is_supported(dtype) and not _is_key(dtype)
 
     @staticmethod
+    def _why_no_argument(leaf):
+        """See _no_argument."""
+        return _no_argument(leaf)
+
+    @staticmethod
     def _why_no_numbers(dtype):
         """See _no_numbers."""
         return _no_numbers(dtype)
@@ -487,7 +492,10 @@ def _take(leaf):
         if given is not None and not isinstance(leaf, gpu_async.Array) and _is_key(given):
             return jax.random.key_data(leaf), (leaf.shape, given, ARRAY)
         dtype = jax.dtypes.canonicalize_dtype(jax.dtypes.result_type(leaf) if given is None else given)
-    except TypeError:  # of another library
+    except TypeError:
+        if given is None:
+            raise _Refused(_no_argument(leaf)) from None
+        # Of another library.
         raise _Refused("of the type %s with elements of %s, which JAX does not know; give numpy.asarray(x) or "
                        "jax.dlpack.from_dlpack(x)" % (type(leaf).__name__, given)) from None
     if not dtype.isnative:
@@ -505,11 +513,15 @@ def _take(leaf):
 
 
 def _no_argument(leaf):
-    register = ""
-    if dataclasses.is_dataclass(leaf):
-        register = "; if its fields are arrays, register the class, jax.tree_util.register_dataclass(%s)" % type(leaf).__name__
-    return ("of the type %s, neither an array nor a number%s; name it in static_argnums or static_argnames, or take it from around "
-            "the function (functools.partial)" % (type(leaf).__name__, register))
+    """What to say of a leaf that JAX makes no array of."""
+    name, what, advice = type(leaf).__name__, "neither an array nor a number", ""
+    if isinstance(leaf, numbers.Number):
+        what, advice = "a number that arrays do not hold", "; give float(x)"
+    elif dataclasses.is_dataclass(leaf):
+        advice = "; if its fields are arrays, register the class, jax.tree_util.register_dataclass(%s)" % name
+    return ("of the type %s, %s; arguments are arrays (of JAX, NumPy, gpu_async), numbers (bool, int, float, complex, NumPy's) and "
+            "trees of these%s; or name it in static_argnums or static_argnames, or take it from around the function "
+            "(functools.partial)" % (name, what, advice))
 
 
 def _finish(results, types):

@@ -53,7 +53,7 @@ class Calls:
     def _why_no_argument(self, leaf):
         """What to say of a leaf that JAX makes no array of."""
         if not isinstance(leaf, (numpy.ndarray, numpy.generic)):
-            return "of the type %s, neither an array nor a number; name it in static_argnums or static_argnames" % type(leaf).__name__
+            return self._jit._why_no_argument(leaf)
         return self._jit._why_no_numbers(leaf.dtype) or "of " + _UNSUPPORTED % leaf.dtype
 
 
