@@ -77,6 +77,30 @@ private:
   raw_string_ostream os{text};
 };
 
+/// MLIR's handlers would name the file "<unknown>:0". An option may be at
+/// fault, or a program that has no places.
+static std::string textWithoutPlace(mlir::Diagnostic &diagnostic) {
+  using mlir::DiagnosticSeverity;
+  std::string text;
+  raw_string_ostream os(text);
+  switch (diagnostic.getSeverity()) {
+  case DiagnosticSeverity::Error:
+    os << "error: ";
+    break;
+  case DiagnosticSeverity::Warning:
+    os << "warning: ";
+    break;
+  case DiagnosticSeverity::Remark:
+    os << "remark: ";
+    break;
+  case DiagnosticSeverity::Note:
+    os << "note: ";
+    break;
+  }
+  os << diagnostic << "\n";
+  return text;
+}
+
 Program::Program(bool print) {
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
@@ -97,6 +121,14 @@ Program::Program(bool print) {
       [this, print](mlir::Diagnostic &diagnostic) {
         hasReported |=
             diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error;
+        if (mlir::isa<mlir::UnknownLoc>(diagnostic.getLocation()) &&
+            diagnostic.getNotes().empty()) {
+          std::string text = textWithoutPlace(diagnostic);
+          record->text += text;
+          if (print)
+            errs() << text;
+          return mlir::success();
+        }
         record->emitDiagnostic(diagnostic);
         return mlir::success(!print);
       });

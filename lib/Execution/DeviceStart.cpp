@@ -88,8 +88,10 @@ static std::vector<std::string> targetsOf(StringRef wanted,
   return {};
 }
 
-DeviceStart::DeviceStart(std::string device, std::string what)
-    : wanted(std::move(device)), what(std::move(what)) {
+DeviceStart::DeviceStart(std::string device, std::string what,
+                         std::string listing)
+    : wanted(std::move(device)), what(std::move(what)),
+      listing(std::move(listing)) {
   Error refused = thread.start([this] { run(); });
   if (!refused)
     return;
@@ -186,8 +188,8 @@ Error DeviceStart::error() {
     else if (message.find(device.why) != std::string::npos)
       os << left_justify(device.device, 8) << "unavailable, as said";
     else
-      os << left_justify(device.device, 8)
-         << "unavailable (why: gpu-runner --list-devices)";
+      os << left_justify(device.device, 8) << "unavailable (why: " << listing
+         << ")";
   }
   return make_error<DeviceError>(status.code(), message);
 }

@@ -50,8 +50,9 @@ public:
 class DeviceStart {
 public:
   /// Starts opening `device`, as --device has it; where the system gives no
-  /// thread, opens it. Messages begin with `what` and the device.
-  DeviceStart(std::string device, std::string what);
+  /// thread, opens it. Messages begin with `what` and the device; `listing` is
+  /// how the user lists the devices.
+  DeviceStart(std::string device, std::string what, std::string listing);
   /// Waits until the thread has ended.
   ~DeviceStart();
   DeviceStart(const DeviceStart &) = delete;
@@ -73,7 +74,7 @@ private:
   /// Returns the DeviceError of a device that was not opened.
   llvm::Error error();
 
-  const std::string wanted, what;
+  const std::string wanted, what, listing;
   std::mutex mutex;
   std::condition_variable changed;
   bool listed = false, opened = false;

@@ -14,6 +14,8 @@
 #include "Kernels/Common/KernelLowering.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 
 namespace mlir::gpuasync {
 #define GEN_PASS_DEF_GPUASYNCLOWERKERNELS
@@ -71,33 +73,53 @@ static std::string getUsage(const KernelTarget &kind) {
       .str();
 }
 
-/// The targets of the option.
+/// The attribute of what targets= has.
+static FailureOr<Attribute> parseTarget(StringRef text,
+                                        const KernelLoweringOptions &options,
+                                        MLIRContext *context,
+                                        EmitErrorFn emitError) {
+  StringRef name, chip;
+  std::tie(name, chip) = text.trim().split(':');
+  const auto *found =
+      llvm::find_if(getKernelTargets(), [&](const KernelTarget *kind) {
+        return kind->getName() == name;
+      });
+  if (found == getKernelTargets().end())
+    return emitError() << "unknown target '" << name << "'; there are "
+                       << listTargets(getUsage);
+  StringRef example = (*found)->getExampleChip();
+  if (example.empty() && text.contains(':'))
+    return emitError() << name
+                       << " takes no chip here; a processor is named by a "
+                          "target of the gpu.module, #gpu_async."
+                       << name << "<chip = \"" << chip << "\">";
+  if (!example.empty() && chip.empty())
+    return emitError() << "a chip is missing, as in " << name << ":" << example;
+  return (*found)->parse(chip, options, context, emitError);
+}
+
+std::string gpuasync::describeWrongTarget(StringRef text) {
+  DialectRegistry registry;
+  registry.insert<GPUAsyncDialect, NVVM::NVVMDialect, ROCDL::ROCDLDialect>();
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  context.loadAllAvailableDialects();
+  std::string said;
+  ScopedDiagnosticHandler handler(
+      &context, [&](Diagnostic &diagnostic) { said = diagnostic.str(); });
+  (void)parseTarget(text, KernelLoweringOptions(), &context,
+                    [&] { return emitError(UnknownLoc::get(&context)); });
+  return said;
+}
+
+/// The targets of the option. Errors have no place: no line is at fault.
 LogicalResult LowerKernelsPass::parseTargets() {
   optionTargets.clear();
   for (StringRef text : targets) {
-    StringRef name, chip;
-    std::tie(name, chip) = text.trim().split(':');
-    auto reportError = [&] {
-      return emitError(getOperation().getLoc()) << "targets=" << text << ": ";
-    };
-    const auto *found =
-        llvm::find_if(getKernelTargets(), [&](const KernelTarget *kind) {
-          return kind->getName() == name;
-        });
-    if (found == getKernelTargets().end())
-      return reportError() << "unknown target '" << name << "'; there are "
-                           << listTargets(getUsage);
-    StringRef example = (*found)->getExampleChip();
-    if (example.empty() && text.contains(':'))
-      return reportError() << name
-                           << " takes no chip here; a processor is named by a "
-                              "target of the gpu.module, #gpu_async."
-                           << name << "<chip = \"" << chip << "\">";
-    if (!example.empty() && chip.empty())
-      return reportError() << "a chip is missing, as in " << name << ":"
-                           << example;
     FailureOr<Attribute> target =
-        (*found)->parse(chip, options, &getContext(), reportError);
+        parseTarget(text, options, &getContext(), [&] {
+          return emitError(UnknownLoc::get(&getContext()))
+                 << "targets=" << text << ": ";
+        });
     if (failed(target))
       return failure();
     optionTargets.push_back(*target);

@@ -72,7 +72,8 @@ Expected<std::shared_ptr<SharedDevice>> gpuexec::openDevice(StringRef name) {
   std::weak_ptr<SharedDevice> &known = open.byName[name.str()];
   if (std::shared_ptr<SharedDevice> device = lockOpen(known))
     return device;
-  DeviceStart start(name.str(), "device ");
+  DeviceStart start(name.str(), "device ",
+                    "gpuasync_device_list; in Python ga.devices()");
   Expected<std::vector<std::string>> targets = start.targets();
   if (!targets)
     return inOneLine(targets.takeError());

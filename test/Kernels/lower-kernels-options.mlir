@@ -18,6 +18,8 @@
 // GENERIC: error: targets=amdgcn:[[NAME:[^:]*]]: '[[NAME]]' is no chip: code is made for a certain one
 // RUN: not gpu-opt %s -gpu-async-lower-kernels="targets=cpu:zen4" 2>&1 | FileCheck %s --check-prefix=CPU
 // CPU: error: targets=cpu:zen4: cpu takes no chip here; a processor is named by a target of the gpu.module, #gpu_async.cpu<chip = "zen4">
+// No line of the file is at fault.
+// KIND-NOT: lower-kernels-options.mlir
 // KIND: error: targets=amdgpu:gfx942: unknown target 'amdgpu'; there are cpu, nvptx:<chip> and amdgcn:<chip>
 // NOGFX: error: targets=amdgcn: a chip is missing, as in amdgcn:gfx90a
 // GFX: error: targets=amdgcn:gfx9999: unknown chip 'gfx9999' for target amdgcn; LLVM {{.*}} knows {{[0-9]+}}, the nearest are gfx

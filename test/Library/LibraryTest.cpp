@@ -1043,7 +1043,8 @@ TEST(Library, WrongPrograms) {
   EXPECT_TRUE(says(status, "device abacus")) << status.message();
   EXPECT_EQ(status.code(), GPUASYNC_INVALID_ARGUMENT);
   // In one line, and one device is told from the next.
-  EXPECT_TRUE(says(status, "; the devices are: cuda: unavailable (why: "))
+  EXPECT_TRUE(says(status, "; the devices are: cuda: unavailable (why: "
+                           "gpuasync_device_list; in Python ga.devices()); "))
       << status.message();
   EXPECT_TRUE(says(status, "; hip: ")) << status.message();
   EXPECT_TRUE(says(status, "; cpu: ")) << status.message();

@@ -9,6 +9,7 @@ import pathlib
 import pickle
 import tempfile
 import unittest
+import unittest.mock
 import warnings
 
 import gpu_async as ga
@@ -130,6 +131,27 @@ class Errors(unittest.TestCase):
         self.assertIn("released", repr(exe))
         self.assertEqual(main(self.x, 1).shape, (8, 4))  # what is in use goes on
 
+    def test_devices(self):
+        """A driver that is not there is explained by what Python has, not by a tool."""
+        missing = [each.device for each in ga.devices() if each.why]
+        with self.assertRaises(ga.CompileError) as caught:
+            ga.compile(PROGRAM, device="gpu")
+        text = str(caught.exception)
+        self.assertIn("device gpu: 'gpu' is no device", text)
+        self.assertEqual(text.count("unavailable (why: gpuasync_device_list; in Python ga.devices())"), len(missing))
+        self.assertNotIn("gpu-runner", text)
+
+    def test_threads_that_cannot_be_made(self):
+        class Refusing:
+            def submit(self, *arguments):
+                raise RuntimeError("can't start new thread")
+
+        with unittest.mock.patch.object(ga.tokens, "_threads", Refusing()):
+            with self.assertRaisesRegex(ga.Error, r"no thread could be made for the call \(can't start new thread\)") as caught:
+                self.exe.main.start(self.x, 1)
+        # Its own text says the reason, which a traceback would show again.
+        self.assertEqual((caught.exception.__cause__, caught.exception.__suppress_context__), (None, True))
+
     def test_programs(self):
         with self.assertRaises(ga.CompileError) as caught:
             ga.compile("func.func @f() {\n  retrun\n}", device="cpu", name="f.mlir")
@@ -144,6 +166,9 @@ class Errors(unittest.TestCase):
         for program, message in (("", "no public function"), (b"\0\1\2", "<program>"), (b"ML\xefR\1", "<program>")):
             with self.assertRaisesRegex(ga.CompileError, message):
                 ga.compile(program, device="cpu")
+        # MLIR would name the file <unknown>:0.
+        with self.assertRaisesRegex(ga.CompileError, "^error: the name of a public function has a null byte"):
+            ga.compile('func.func @"a\\00b"() { return } loc(unknown)', device="cpu")
         with self.assertRaises(TypeError):
             ga.compile(3)
         with self.assertRaisesRegex(ga.CompileError, "option opt-level=7: expected 0, 1, 2 or 3"):

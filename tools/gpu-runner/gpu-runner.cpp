@@ -15,6 +15,7 @@
 #include "Execution/DeviceStart.h"
 #include "Execution/Link.h"
 #include "Files.h"
+#include "GPUAsync/Kernels/Passes.h"
 #include "Kernels/Common/Environment.h"
 #include "Main.h"
 #include "Options.h"
@@ -146,6 +147,15 @@ static CompileOptions compileOptions(const Options &options) {
   return compile;
 }
 
+/// The option is at fault, not a line of the program.
+static Error checkTargetNames(const Options &options) {
+  for (const std::string &target : options.targets)
+    if (std::string why = mlir::gpuasync::describeWrongTarget(target);
+        !why.empty())
+      return createStringError("--targets=" + target + ": " + why);
+  return Error::success();
+}
+
 /// Options that would say nothing about kernels for these targets.
 static Error checkTargets(const CompileOptions &compile) {
   if (!compile.subgroupSize || is_contained(compile.targets, "cpu"))
@@ -177,6 +187,8 @@ static std::string nameOf(const Options &options) {
 
 /// --emit: compile only.
 static Error compileOnly(const Options &options) {
+  if (Error error = checkTargetNames(options))
+    return error;
   Expected<std::unique_ptr<MemoryBuffer>> input = readInput(options.file);
   if (!input)
     return input.takeError();
@@ -413,6 +425,8 @@ Error Run::endTrace() {
 
 /// Everything up to the linked program.
 Error Run::prepare() {
+  if (Error error = checkTargetNames(options))
+    return error;
   Stopwatch time;
   Expected<std::unique_ptr<MemoryBuffer>> read = readInput(options.file);
   if (!read)
@@ -439,7 +453,7 @@ Error Run::prepare() {
   // One of the words that it knows.
   gpuasync_status_free(
       gpuasync_set_play(mlir::gpuasync::getWord(options.play).data()));
-  device.emplace(options.device, "--device=");
+  device.emplace(options.device, "--device=", "gpu-runner --list-devices");
   targets = options.targets;
   if (targets.empty())
     targets = DeviceStart::knownTargets(options.device);

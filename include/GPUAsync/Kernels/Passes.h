@@ -24,6 +24,11 @@ namespace mlir::gpuasync {
 /// pipeline has them in the key.
 SmallVector<std::string> findKernelToolchains();
 
+/// What is wrong with a target as the option `targets` of
+/// `gpu-async-lower-kernels` has it, for tools that take such options before
+/// there is a program. Empty if nothing is.
+std::string describeWrongTarget(StringRef text);
+
 } // namespace mlir::gpuasync
 
 #endif // GPUASYNC_KERNELS_PASSES_H

@@ -34,6 +34,8 @@
 // TRIED: error: --device=cuda: CUDA is unavailable: tried /nowhere/libcuda.so
 // TRIED-NOT: /nowhere
 // TRIED: cuda    unavailable, as said
+// RUN: not env GPU_ASYNC_CUDA_LIBRARY=/nowhere/libcuda.so gpu-runner --device=gpu %s 2>&1 | FileCheck %s --check-prefix=LISTED
+// LISTED: cuda    unavailable (why: gpu-runner --list-devices)
 // It is the variable that asked.
 // RUN: not env GPU_ASYNC_CUDA_LIBRARY=/nowhere/libcuda.so GPU_ASYNC_DEVICE=cuda gpu-runner %s 2>&1 | FileCheck %s --check-prefix=ASKED
 // ASKED: error: GPU_ASYNC_DEVICE=cuda: CUDA is unavailable: tried /nowhere/libcuda.so
@@ -88,6 +90,13 @@
 // SUBGROUP: error: --subgroup-size=24: expected a power of two from 1 to 64
 // RUN: not gpu-runner --subgroup-size=16 --emit=llvm --targets=nvptx:sm_90 %s 2>&1 | FileCheck %s --check-prefix=CPUONLY
 // CPUONLY: error: --subgroup-size=16: only on the cpu device, not for nvptx:sm_90
+// The option is at fault, no line of the file is; before the program is read.
+// RUN: not gpu-runner --emit=llvm --targets=cpu,nvptx:sm_9000 %s 2>&1 | FileCheck %s --check-prefix=NOCHIP --implicit-check-not=options.mlir
+// RUN: not gpu-runner --targets=nvptx:sm_9000 %s 2>&1 | FileCheck %s --check-prefix=NOCHIP --implicit-check-not=options.mlir
+// NOCHIP: gpu-runner: error: --targets=nvptx:sm_9000: unknown chip 'sm_9000' for target nvptx; LLVM {{.*}} the nearest are sm_
+// RUN: not gpu-runner --emit=llvm --targets=nvvm:foo %s 2>&1 | FileCheck %s --check-prefix=NOTARGET --implicit-check-not=options.mlir
+// RUN: gpu-runner --emit=llvm --targets=cpu,nvptx:sm_90 %s -o %t.targets
+// NOTARGET: gpu-runner: error: --targets=nvvm:foo: unknown target 'nvvm'; there are cpu, nvptx:<chip> and amdgcn:<chip>
 // RUN: not gpu-runner %s -e 2>&1 | FileCheck %s --check-prefix=VALUE
 // VALUE: error: --e needs a value
 // An option is no value of the one before it; - and negative numbers are values.
