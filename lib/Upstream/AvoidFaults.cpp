@@ -150,36 +150,95 @@ static void dropAfterwards(memref::SubViewOp op) {
 // Complex numbers
 //===----------------------------------------------------------------------===//
 
-/// Builds log(1 + z) of a complex number. MLIR's lowering divides the smaller
-/// part of 1 + z by the larger one, and takes the NaN of 0 / 0 for that of two
-/// infinities: its log1p(-1) is 0, not -infinity.
-static Value buildLog1p(OpBuilder &b, complex::Log1pOp op) {
+/// Returns log1p(|z|^2 - 1) / 2 where |z| is near 1, else `length`. Squares of
+/// f64 are computed with their rounding errors, since their sum less 1 is
+/// small. `above` is the real part of z, or 1 + `re` if that is given.
+static Value selectNearOne(OpBuilder &b, Location loc, Value re, Value above,
+                           Value im, Value length) {
+  auto number = [&](double value) -> Value {
+    return arith::ConstantOp::create(b, loc,
+                                     b.getFloatAttr(above.getType(), value));
+  };
+  auto add = [&](Value x, Value y) -> Value {
+    return arith::AddFOp::create(b, loc, x, y);
+  };
+  auto multiply = [&](Value x, Value y) -> Value {
+    return arith::MulFOp::create(b, loc, x, y);
+  };
+  Value minusOne = number(-1);
+  Value a = multiply(above, above), c = multiply(im, im);
+  auto errorOf = [&](Value x, Value square) -> Value {
+    return math::FmaOp::create(b, loc, x, x,
+                               arith::NegFOp::create(b, loc, square));
+  };
+  Value errors = add(errorOf(above, a), errorOf(im, c));
+  if (re) {
+    Value lost =
+        arith::SubFOp::create(b, loc, re, add(above, minusOne)); // of 1 + re
+    errors = add(errors, multiply(multiply(number(2), above), lost));
+  }
+  Value larger = arith::MaximumFOp::create(b, loc, a, c);
+  Value smaller = arith::MinimumFOp::create(b, loc, a, c);
+  Value excess = add(add(add(larger, minusOne), smaller), errors);
+  Value isNear =
+      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT,
+                            math::AbsFOp::create(b, loc, excess), number(0.5));
+  Value near = multiply(number(0.5), math::Log1pOp::create(b, loc, excess));
+  return arith::SelectOp::create(b, loc, isNear, near, length);
+}
+
+/// Builds log(z), or log(1 + z), of a complex number. MLIR's lowerings square
+/// the parts, which may overflow, or divide the smaller part by the larger one
+/// and take the NaN of 0 / 0 for that of two infinities: their log1p(-1) is 0.
+/// Where |z| is near 1, the terms cancel: types below f64 are computed in f64,
+/// and for f64 see selectNearOne.
+template <typename Log>
+static Value buildLog(OpBuilder &b, Log op) {
+  constexpr bool isOfSum = std::is_same_v<Log, complex::Log1pOp>;
   Location loc = op.getLoc();
   arith::FastMathFlags flags = op.getFastmath();
-  auto type = cast<FloatType>(cast<ComplexType>(op.getType()).getElementType());
+  auto narrow =
+      cast<FloatType>(cast<ComplexType>(op.getType()).getElementType());
+  FloatType type = narrow.getWidth() < 64 ? b.getF64Type() : narrow;
   auto number = [&](double value) -> Value {
     return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value));
   };
-  Value re = complex::ReOp::create(b, loc, type, op.getComplex());
-  Value im = complex::ImOp::create(b, loc, type, op.getComplex());
+  auto extend = [&](Value value) -> Value {
+    if (type == narrow)
+      return value;
+    return arith::ExtFOp::create(b, loc, type, value);
+  };
+  auto truncate = [&](Value value) -> Value {
+    if (type == narrow)
+      return value;
+    return arith::TruncFOp::create(b, loc, narrow, value);
+  };
+  Value re = extend(complex::ReOp::create(b, loc, narrow, op.getComplex()));
+  Value im = extend(complex::ImOp::create(b, loc, narrow, op.getComplex()));
   Value one = number(1);
-  Value above = arith::AddFOp::create(b, loc, re, one, flags);
+  // The number of which the logarithm is, and its real part less 1.
+  Value above = isOfSum ? arith::AddFOp::create(b, loc, re, one, flags) : re;
+  Value below = isOfSum ? re : arith::SubFOp::create(b, loc, re, one, flags);
   Value a = math::AbsFOp::create(b, loc, above, flags);
   Value c = math::AbsFOp::create(b, loc, im, flags);
   Value most = arith::MaximumFOp::create(b, loc, a, c, flags);
   Value least = arith::MinimumFOp::create(b, loc, a, c, flags);
-  // log |1 + z| = log(most) + log1p((least / most)^2) / 2. Near 0 the real part
-  // itself is more exact than `most` less 1.
+  // log |z| = log(most) + log1p((least / most)^2) / 2. Near 1, log1p of `most`
+  // less 1 is more exact. Near 0, `most` less 1 is not.
   Value isReal =
       arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, above, c, flags);
   Value lessOne = arith::SubFOp::create(b, loc, most, one, flags);
-  Value exact = arith::SelectOp::create(b, loc, isReal, re, lessOne);
+  Value exact = arith::SelectOp::create(b, loc, isReal, below, lessOne);
+  Value isSmall = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, most,
+                                        number(0.5), flags);
+  Value ofMost = arith::SelectOp::create(
+      b, loc, isSmall, math::LogOp::create(b, loc, most, flags),
+      math::Log1pOp::create(b, loc, exact, flags));
   Value ratio = arith::DivFOp::create(b, loc, least, most, flags);
   Value square = arith::MulFOp::create(b, loc, ratio, ratio, flags);
   Value half = arith::MulFOp::create(
       b, loc, number(0.5), math::Log1pOp::create(b, loc, square, flags), flags);
-  Value sum = arith::AddFOp::create(
-      b, loc, half, math::Log1pOp::create(b, loc, exact, flags), flags);
+  Value sum = arith::AddFOp::create(b, loc, half, ofMost, flags);
   // `least` is infinity if both parts are, and NaN if one is.
   Value isNaN = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, sum,
                                       sum, arith::FastMathFlags::none);
@@ -191,8 +250,11 @@ static Value buildLog1p(OpBuilder &b, complex::Log1pOp op) {
       b.getFloatAttr(type, APFloat::getInf(type.getFloatSemantics(),
                                            /*Negative=*/true)));
   length = arith::SelectOp::create(b, loc, isZero, infinity, length);
+  if (type == narrow)
+    length = selectNearOne(b, loc, isOfSum ? re : Value(), above, im, length);
   Value angle = math::Atan2Op::create(b, loc, im, above, flags);
-  return complex::CreateOp::create(b, loc, op.getType(), length, angle);
+  return complex::CreateOp::create(b, loc, op.getType(), truncate(length),
+                                   truncate(angle));
 }
 
 LogicalResult gpuasync::avoidFaults(Operation *root) {
@@ -214,7 +276,9 @@ LogicalResult gpuasync::avoidFaults(Operation *root) {
       same = arith::MaximumFOp::create(builder, op->getLoc(), least,
                                        clamp.getMin(), flags);
     } else if (auto log = dyn_cast<complex::Log1pOp>(op)) {
-      same = buildLog1p(builder, log);
+      same = buildLog(builder, log);
+    } else if (auto log = dyn_cast<complex::LogOp>(op)) {
+      same = buildLog(builder, log);
     } else {
       same = buildOfArith(builder, op);
     }

@@ -107,16 +107,18 @@ static bool keepsSizes(Operation *op) {
       });
 }
 
-/// The pattern takes a loop of one iteration for its body, and of several
-/// inserts into one output keeps one.
-static bool insertsOnce(Operation *op) {
-  llvm::SmallPtrSet<Value, 4> seen;
-  return llvm::all_of(cast<scf::ForallOp>(op).getTerminator().getYieldingOps(),
-                      [&](Operation &each) {
-                        auto insert =
-                            dyn_cast<tensor::ParallelInsertSliceOp>(each);
-                        return insert && seen.insert(insert.getDest()).second;
-                      });
+/// The pattern takes insert number k for that of output number k. So there must
+/// be one for each output, in the order of the outputs.
+static bool insertsInOrder(Operation *op) {
+  auto loop = cast<scf::ForallOp>(op);
+  SmallVector<Value> into;
+  for (Operation &each : loop.getTerminator().getYieldingOps()) {
+    auto insert = dyn_cast<tensor::ParallelInsertSliceOp>(each);
+    if (!insert)
+      return false;
+    into.push_back(insert.getDest());
+  }
+  return llvm::equal(into, loop.getRegionIterArgs());
 }
 
 static bool isOfOpenSize(Type type) {
@@ -184,7 +186,8 @@ static constexpr Fault faults[] = {
     {"", isReached},
     {"WhileMoveIfDown", forwardsEachOnce},
     {"ForOpTensorCastFolder", keepsSizes},
-    {"ForallOpSingleOrZeroIterationDimsFolder", insertsOnce},
+    {"ForallOpSingleOrZeroIterationDimsFolder", insertsInOrder},
+    {"FoldTensorCastOfOutputIntoForallOp", insertsInOrder},
     {"ConvertTrivialIfToSelect", selectsNoSizes},
     {"CombineNestedIfs", selectsNoSizes},
     {"SimplifyCondBranchIdenticalSuccessors", branchesWithNoSizes},

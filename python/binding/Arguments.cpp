@@ -320,8 +320,27 @@ bool Arguments::addElement(const void *number, uint32_t type,
   return true;
 }
 
+/// Whether the object is one of NumPy's masked arrays. Most arrays are of the
+/// type that was looked at last.
+static bool isMasked(PyObject *object) {
+  static PyObject *unmasked = nullptr; // a reference
+  PyObject *type = reinterpret_cast<PyObject *>(Py_TYPE(object));
+  if (type == unmasked)
+    return false;
+  if (PyObject_HasAttrString(type, "mask") &&
+      PyObject_HasAttrString(type, "filled"))
+    return true;
+  Py_INCREF(type);
+  Py_XDECREF(unmasked);
+  unmasked = type;
+  return false;
+}
+
 bool Arguments::addBuffer(PyObject *object, bool written, const Place &place,
                           const Refusal &refuse) {
+  if (isMasked(object))
+    return refuse("a masked array, whose mask would be lost; give "
+                  "x.filled(value)");
   Hold &held = hold[count];
   int flags = written ? PyBUF_RECORDS : PyBUF_RECORDS_RO;
   if (PyObject_GetBuffer(object, &held.view, flags) < 0) {

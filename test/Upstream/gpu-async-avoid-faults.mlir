@@ -41,9 +41,11 @@ func.func @clamp(%x: f32, %low: f32, %high: f32) -> f32 {
 // The logarithm of 0 is -infinity, also as log(1 + z).
 // CHECK-LABEL: func.func @log1p
 // CHECK: %[[MOST:.*]] = arith.maximumf
-// CHECK: %[[ZERO:.*]] = arith.cmpf oeq, %[[MOST]], %{{.*}} : f32
-// CHECK: %[[LENGTH:.*]] = arith.select %[[ZERO]], %{{.*}}, %{{.*}} : f32
-// CHECK: %[[ANGLE:.*]] = math.atan2
+// CHECK: %[[ZERO:.*]] = arith.cmpf oeq, %[[MOST]], %{{.*}} : f64
+// CHECK: %[[WIDE:.*]] = arith.select %[[ZERO]], %{{.*}}, %{{.*}} : f64
+// CHECK: math.atan2
+// CHECK: %[[LENGTH:.*]] = arith.truncf %[[WIDE]]
+// CHECK: %[[ANGLE:.*]] = arith.truncf
 // CHECK: complex.create %[[LENGTH]], %[[ANGLE]] : complex<f32>
 func.func @log1p(%z: complex<f32>) -> complex<f32> {
   %0 = complex.log1p %z : complex<f32>

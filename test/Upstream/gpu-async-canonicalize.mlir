@@ -174,3 +174,34 @@ func.func @unreached(%m: memref<?xindex>) {
 ^end:
   return
 }
+
+// One iteration, and a cast output: inserts in another order than the outputs.
+// CHECK-LABEL: func.func @forall_order
+// CHECK: scf.forall
+// CHECK: tensor.parallel_insert_slice %{{.*}} into %[[SECOND:.*]][
+// CHECK: return
+func.func @forall_order(%x: tensor<3xf32>, %y: tensor<3xf32>, %p: tensor<1xf32>, %q: tensor<1xf32>) -> (tensor<3xf32>, tensor<3xf32>) {
+  %f:2 = scf.forall (%i) in (1) shared_outs(%o = %x, %u = %y) -> (tensor<3xf32>, tensor<3xf32>) {
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %p into %u[1] [1] [1] : tensor<1xf32> into tensor<3xf32>
+      tensor.parallel_insert_slice %q into %o[1] [1] [1] : tensor<1xf32> into tensor<3xf32>
+    }
+  }
+  return %f#0, %f#1 : tensor<3xf32>, tensor<3xf32>
+}
+
+// CHECK-LABEL: func.func @forall_cast
+// CHECK: %[[CAST:.*]] = tensor.cast
+// CHECK: scf.forall {{.*}} shared_outs(%[[O:.*]] = %[[CAST]], %[[U:.*]] = %{{.*}})
+// CHECK: tensor.parallel_insert_slice %{{.*}} into %[[U]][
+// CHECK: tensor.parallel_insert_slice %{{.*}} into %[[O]][
+func.func @forall_cast(%x: tensor<4xf32>, %y: tensor<4xf32>, %p: tensor<1xf32>, %q: tensor<1xf32>) -> (tensor<?xf32>, tensor<4xf32>) {
+  %d = tensor.cast %x : tensor<4xf32> to tensor<?xf32>
+  %f:2 = scf.forall (%i) in (4) shared_outs(%o = %d, %u = %y) -> (tensor<?xf32>, tensor<4xf32>) {
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %p into %u[%i] [1] [1] : tensor<1xf32> into tensor<4xf32>
+      tensor.parallel_insert_slice %q into %o[%i] [1] [1] : tensor<1xf32> into tensor<?xf32>
+    }
+  }
+  return %f#0, %f#1 : tensor<?xf32>, tensor<4xf32>
+}

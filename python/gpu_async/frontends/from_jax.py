@@ -484,6 +484,8 @@ def _take(leaf):
     """Takes a leaf of any type."""
     if isinstance(leaf, jax.core.Tracer):
         raise _Traced
+    if isinstance(leaf, numpy.ma.MaskedArray):
+        raise _Refused("a masked array, whose mask would be lost; give x.filled(value), or the mask as another argument")
     given = getattr(leaf, "dtype", None)
     # JAX takes the word or class float for a type.
     if given is None and not isinstance(leaf, numbers.Number):
@@ -509,7 +511,7 @@ def _take(leaf):
         array = numpy.array(array, order="C")
     elif isinstance(array, gpu_async.Array) and not array.is_contiguous and array.__dlpack_device__()[0] == 1:
         array = array.copy()
-    return array, (array.shape, dtype, WEAK_ARRAY if getattr(leaf, "weak_type", False) else ARRAY)
+    return array, (array.shape, dtype, WEAK_ARRAY if given is None or getattr(leaf, "weak_type", False) else ARRAY)
 
 
 def _no_argument(leaf):
