@@ -154,8 +154,8 @@ static std::string suggestDevice(StringRef text) {
       nearest = known;
     }
   }
-  // Two letters of three are not enough.
-  if (nearest.empty() || least + 1 >= nearest.size())
+  // Two letters of three are not enough, and the number may be what is wrong.
+  if (nearest.empty() || kind == nearest || least + 1 >= nearest.size())
     return "";
   unsigned ordinal = 0;
   bool isNumbered = nearest != "auto" && !number.getAsInteger(10, ordinal);

@@ -54,16 +54,57 @@ class TraceError(ValueError):
     """A file that is no trace, or has not what is to be drawn."""
 
 
+def _is_time(value):
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 1e18
+
+
+# The members that are read of an event of each phase, and what each must be.
+_WORD, _NUMBER, _ANY = (lambda value: isinstance(value, str)), (lambda value: type(value) is int), (lambda value: value is not None)
+_MEMBERS = {
+    "X": {"name": _WORD, "cat": _WORD, "ts": _is_time, "dur": _is_time, "pid": _NUMBER, "tid": _NUMBER},
+    "M": {"name": _WORD, "pid": _NUMBER},
+    "s": {"id": _ANY, "ts": _is_time, "pid": _NUMBER, "tid": _NUMBER},
+    "f": {"id": _ANY, "ts": _is_time, "pid": _NUMBER, "tid": _NUMBER},
+}
+
+
+def _is_event(event):
+    """Whether it is an event as traces of gpu-async have them. Other phases are not read."""
+    if not isinstance(event, dict) or not isinstance(event.get("ph"), str):
+        return False
+    if not all(fits(event.get(member)) for member, fits in _MEMBERS.get(event["ph"], {}).items()):
+        return False
+    arguments = event.setdefault("args", {})
+    if event["ph"] == "M" and event["name"].endswith("_name"):
+        return isinstance(arguments, dict) and isinstance(arguments.get("name"), str)
+    return isinstance(arguments, dict) and isinstance(arguments.get("id", 0), int)
+
+
 def read(path):
-    """Returns the events of a trace file."""
+    """Returns the events of a trace file; "-" is standard input."""
+    name = "standard input" if path == "-" else path
     try:
-        with open(path, encoding="utf-8") as file:
-            events = json.load(file)["traceEvents"]
+        if path == "-":
+            events = json.load(sys.stdin)["traceEvents"]
+        else:
+            with open(path, encoding="utf-8") as file:
+                events = json.load(file)["traceEvents"]
     except OSError as error:
-        raise TraceError("%s: %s" % (path, error.strerror)) from None
-    except (ValueError, TypeError, KeyError):
-        raise TraceError("%s is no complete trace; gpu-runner --trace=FILE writes one" % path) from None
+        raise TraceError("%s: %s" % (name, error.strerror)) from None
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise TraceError("%s is no complete trace; gpu-runner --trace=FILE writes one" % name) from None
+    if not isinstance(events, list):
+        raise TraceError("%s is no trace: its traceEvents are no list; gpu-runner --trace=FILE writes one" % name)
+    for number, event in enumerate(events):
+        if not _is_event(event):
+            raise TraceError("%s is no trace of gpu-async: traceEvents[%d] lacks a member, or has one of another type; "
+                             "gpu-runner --trace=FILE writes one" % (name, number))
     return events
+
+
+def _text(text):
+    """Returns text as XML has it, which knows no control characters."""
+    return html.escape("".join(c if c.isprintable() else "?" for c in text))
 
 
 def _choose(slices, function, number):
@@ -143,11 +184,11 @@ def draw(events, function=None, number=None, title=None):
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '
         f'width="{WIDTH}" height="{height}">',
-        f"<title>{html.escape(title)}</title>",
+        f"<title>{_text(title)}</title>",
         f"<style>{STYLE}</style>",
         '<defs><marker id="head" orient="auto" markerWidth="7" markerHeight="7" '
         'refX="6" refY="3.5"><path class="head" d="M0,0 7,3.5 0,7z"/></marker></defs>',
-        f'<text class="title" x="4" y="18">{html.escape(title)}</text>',
+        f'<text class="title" x="4" y="18">{_text(title)}</text>',
     ]
     step = _step(call["dur"])
     for i in range(int(call["dur"] / step) + 1):
@@ -157,13 +198,13 @@ def draw(events, function=None, number=None, title=None):
             out.append(f'<text class="small" x="{at + 2:.1f}" y="{TOP - 20}">{i * step / per:g} {unit}</text>')
     for track in tracks:
         text, tip = labels[track]
-        out.append(f'<text x="4" y="{row[track] + 17}">{html.escape(text)}<title>{html.escape(tip)}</title></text>')
+        out.append(f'<text x="4" y="{row[track] + 17}">{_text(text)}<title>{_text(tip)}</title></text>')
     for event in sorted(shown, key=lambda e: (e["pid"], e["ts"], -e["dur"])):
         y = row[event["pid"], event["tid"]]
         inset = 0 if event["cat"] == "function" or event["pid"] != 1 else 4
         width = max(event["dur"] * scale, 0.8)
         place = event["args"].get("at", "")
-        tip = html.escape("%s: %.1f us %s" % (event["name"], event["dur"], place))
+        tip = _text("%s: %.1f us %s" % (event["name"], event["dur"], place))
         kind = KINDS.get(event["cat"], ("driver", ""))[0]
         out.append(
             f'<rect class="{kind}" x="{x(event["ts"]):.1f}" y="{y + inset}" '
@@ -172,7 +213,7 @@ def draw(events, function=None, number=None, title=None):
         if width > 6.4 * len(event["name"]) + 6 and event["cat"] != "function":
             out.append(
                 f'<text x="{x(event["ts"]) + 4:.1f}" y="{y + 17}" pointer-events="none">'
-                f'{html.escape(event["name"])}</text>'
+                f'{_text(event["name"])}</text>'
             )
     ends = {e["id"]: e for e in events if e["ph"] == "f"}
     arrows = 0
@@ -200,7 +241,7 @@ def draw(events, function=None, number=None, title=None):
     for kind, parts in texts.items():
         text = ", ".join(parts)
         out.append(f'<rect class="{kind}" x="{at:.0f}" y="{y}" width="14" height="12" rx="2"/>')
-        out.append(f'<text class="small" x="{at + 18:.0f}" y="{y + 10}">{html.escape(text)}</text>')
+        out.append(f'<text class="small" x="{at + 18:.0f}" y="{y + 10}">{_text(text)}</text>')
         at += 34 + 5.2 * len(text)
     if arrows:
         out.append(f'<path class="arrow" marker-end="url(#head)" d="M{at:.0f},{y + 6}h16"/>')
@@ -212,7 +253,7 @@ def draw(events, function=None, number=None, title=None):
 def main():
     parser = argparse.ArgumentParser(prog="gpu-async-timeline", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("trace", metavar="TRACE", help="the trace, a JSON file")
+    parser.add_argument("trace", metavar="TRACE", help="the trace, a JSON file; -: standard input")
     parser.add_argument("-o", "--output", metavar="FILE", help="the picture, an SVG file (default: standard output)")
     parser.add_argument("-e", "--function", metavar="NAME", help="draw a call of this function (default: of any)")
     parser.add_argument("--call", type=int, metavar="N", help="draw call number N, counted from 0 (default: the last one)")

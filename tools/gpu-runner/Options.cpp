@@ -522,7 +522,7 @@ Expected<Options> parseOptions(int argc, char **argv) {
       return createStringError("--" + name + " takes no value");
     if (option->value == Value::Required && !hasValue) {
       if (i + 1 == argc)
-        return createStringError("--" + name + " needs a value");
+        return createStringError(argument + " needs a value");
       value = argv[++i];
       if (isOption(value))
         return createStringError("--" + name + " needs a value, and '" + value +
@@ -530,6 +530,10 @@ Expected<Options> parseOptions(int argc, char **argv) {
     }
     if (Error error = option->set(value))
       return std::move(error);
+    // `--output=` is a result that nobody wants.
+    if (option->value == Value::Required && value.empty() && name != "output" &&
+        name != "input")
+      return createStringError("--" + name + " needs a value");
     static const StringRef runs[] = {
         "input",   "output",     "expect",  "repeat",
         "warmup",  "benchmark",  "stats",   "trace",

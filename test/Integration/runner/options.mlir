@@ -74,6 +74,10 @@
 // RUN: not gpu-runner --timeout=1e400 %s 2>&1 | FileCheck %s --check-prefix=SECONDS
 // RUN: not gpu-runner --timeout=-1 %s 2>&1 | FileCheck %s --check-prefix=SECONDS
 // RUN: not gpu-runner --timeout=2s %s 2>&1 | FileCheck %s --check-prefix=SECONDS
+// RUN: not gpu-runner --device= %s 2>&1 | FileCheck %s --check-prefix=EMPTY
+// EMPTY: gpu-runner: error: --device needs a value
+// RUN: not gpu-runner %s -e 2>&1 | FileCheck %s --check-prefix=BARE
+// BARE: gpu-runner: error: -e needs a value
 // RUN: not gpu-runner --timeout= %s 2>&1 | FileCheck %s --check-prefix=SECONDS
 // SECONDS: error: --timeout={{.*}}: expected a number of seconds; 0: no limit
 // A limit that no clock reaches is none.
