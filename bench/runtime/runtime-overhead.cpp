@@ -107,6 +107,66 @@ void measureRegion(const char *name) {
   must(gpuasync_set_play("streams"));
 }
 
+/// What a copy costs, by where its two sides lie. Those that go through staging
+/// are followed by a host wait.
+void measureCopies(const char *device, gpuasync_frame *frame,
+                   gpuasync_stream *stream) {
+  const uint64_t most = 4 << 20;
+  auto allocate = [&] {
+    return static_cast<char *>(gpuasync_alloc(frame, nullptr, most, 0, site));
+  };
+  char *to = allocate(), *from = allocate();
+  std::vector<char> pageable(most, 1);
+  auto drain = [&] { gpuasync_stream_synchronize(frame, &stream, 1, site); };
+  measure("copy of 1 KB on the device", device, 500, [&](int calls) {
+    for (int i = 0; i < calls; ++i)
+      gpuasync_memcpy(frame, stream, to, from, 1024, site);
+  });
+  drain();
+  // 3 x 5 x 7 elements, each row and each element with a gap.
+  const int64_t sizes[] = {3, 5, 7}, strides[] = {400, 40, 2},
+                dense[] = {35, 7, 1};
+  measure("strided copy on the device", device, 500, [&](int calls) {
+    for (int i = 0; i < calls; ++i)
+      gpuasync_memcpy_strided(frame, stream, to, strides, from, strides, sizes,
+                              3, 4, site);
+  });
+  drain();
+  auto upload = [&](const char *name, uint64_t bytes, int calls) {
+    measure(name, device, calls, [&](int calls) {
+      for (int i = 0; i < calls; ++i) {
+        gpuasync_memcpy(frame, stream, to, pageable.data(), bytes, site);
+        drain();
+      }
+    });
+  };
+  upload("upload of 1 KB, wait", 1024, 200);
+  upload("upload of 64 KB, wait", 64 << 10, 100);
+  upload("upload of 4 MB, wait", most, 3);
+  measure("download of 1 KB, wait", device, 200, [&](int calls) {
+    for (int i = 0; i < calls; ++i) {
+      gpuasync_memcpy(frame, stream, pageable.data(), from, 1024, site);
+      drain();
+    }
+  });
+  measure("strided download, wait", device, 200, [&](int calls) {
+    for (int i = 0; i < calls; ++i) {
+      gpuasync_memcpy_strided(frame, stream, pageable.data(), strides, from,
+                              dense, sizes, 3, 4, site);
+      drain();
+    }
+  });
+  measure("strided upload, wait", device, 200, [&](int calls) {
+    for (int i = 0; i < calls; ++i) {
+      gpuasync_memcpy_strided(frame, stream, to, dense, pageable.data(),
+                              strides, sizes, 3, 4, site);
+      drain();
+    }
+  });
+  gpuasync_dealloc(frame, nullptr, to, site);
+  gpuasync_dealloc(frame, nullptr, from, site);
+}
+
 /// What one call of `work(frame, stream, other)` costs in driver calls and
 /// allocations once everything is warm: the difference between frames that do
 /// it 200 and 100 times. True if it is what it should be. // C05 L02 S02
@@ -263,6 +323,7 @@ int main(int argc, char **argv) {
                        gpuasync_alloc(&frame, stream, 1024, 0, site), site);
   });
   drain();
+  measureCopies(name, &frame, stream);
   measure("frame enter, leave", name, 1000, [&](int calls) {
     for (int i = 0; i < calls; ++i) {
       gpuasync_frame inner;

@@ -373,6 +373,9 @@ Status Copying::copyPart(char *destination, const char *source, uint64_t bytes,
   });
   if (!status.ok() || recorded)
     return status;
+  if (__builtin_expect(!sides.fromPageable && !sides.toPageable, 1))
+    return context.driver->copy(stream.native, destination, source, bytes,
+                                site);
   CopyPlan plan;
   RETURN_IF_ERROR(this->plan(sides, source, /*isDense=*/true, plan));
   return run(plan, destination, source, bytes);
