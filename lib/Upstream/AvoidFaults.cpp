@@ -257,6 +257,70 @@ static Value buildLog(OpBuilder &b, Log op) {
                                    truncate(angle));
 }
 
+/// Builds the square root of a complex number. MLIR's lowering takes it from
+/// the angle, so that the root of -4 has a negative real part.
+static Value buildSqrt(OpBuilder &b, complex::SqrtOp op) {
+  Location loc = op.getLoc();
+  auto narrow = cast<FloatType>(op.getType().getElementType());
+  FloatType type = narrow.getWidth() < 64 ? b.getF64Type() : narrow;
+  auto number = [&](double value) -> Value {
+    return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value));
+  };
+  auto extend = [&](Value value) -> Value {
+    if (type == narrow)
+      return value;
+    return arith::ExtFOp::create(b, loc, type, value);
+  };
+  auto truncate = [&](Value value) -> Value {
+    if (type == narrow)
+      return value;
+    return arith::TruncFOp::create(b, loc, narrow, value);
+  };
+  auto multiply = [&](Value x, Value y) -> Value {
+    return arith::MulFOp::create(b, loc, x, y);
+  };
+  auto compare = [&](arith::CmpFPredicate predicate, Value x,
+                     Value y) -> Value {
+    return arith::CmpFOp::create(b, loc, predicate, x, y);
+  };
+  auto select = [&](Value condition, Value yes, Value no) -> Value {
+    return arith::SelectOp::create(b, loc, condition, yes, no);
+  };
+  Value re = extend(complex::ReOp::create(b, loc, narrow, op.getComplex()));
+  Value im = extend(complex::ImOp::create(b, loc, narrow, op.getComplex()));
+  Value a = math::AbsFOp::create(b, loc, re),
+        c = math::AbsFOp::create(b, loc, im);
+  Value most = arith::MaximumFOp::create(b, loc, a, c);
+  Value least = arith::MinimumFOp::create(b, loc, a, c);
+  Value zero = number(0), half = number(0.5);
+  Value ratio = arith::DivFOp::create(b, loc, least, most);
+  // Half of |z|, which does not overflow. Then the larger part of the root.
+  Value length = multiply(
+      multiply(half, most),
+      math::SqrtOp::create(
+          b, loc,
+          arith::AddFOp::create(b, loc, number(1), multiply(ratio, ratio))));
+  Value isZero = compare(arith::CmpFPredicate::OEQ, most, zero);
+  length = select(isZero, zero, length);
+  Value large = math::SqrtOp::create(
+      b, loc, arith::AddFOp::create(b, loc, multiply(half, a), length));
+  Value small = select(isZero, zero,
+                       arith::DivFOp::create(b, loc, multiply(half, c), large));
+  // The real part of the root is not negative. Its imaginary part has the sign
+  // of z's.
+  Value isRight = compare(arith::CmpFPredicate::OGE, re, zero);
+  Value first = select(isRight, large, small);
+  Value second =
+      math::CopySignOp::create(b, loc, select(isRight, small, large), im);
+  Value infinity = arith::ConstantOp::create(
+      b, loc, b.getFloatAttr(type, APFloat::getInf(type.getFloatSemantics())));
+  Value isInfinite = compare(arith::CmpFPredicate::OEQ, c, infinity);
+  first = select(isInfinite, infinity, first);
+  second = select(isInfinite, im, second);
+  return complex::CreateOp::create(b, loc, op.getType(), truncate(first),
+                                   truncate(second));
+}
+
 LogicalResult gpuasync::avoidFaults(Operation *root) {
   selectInMaskedTransfers(root);
   root->walk([&](Operation *op) {
@@ -279,6 +343,8 @@ LogicalResult gpuasync::avoidFaults(Operation *root) {
       same = buildLog(builder, log);
     } else if (auto log = dyn_cast<complex::LogOp>(op)) {
       same = buildLog(builder, log);
+    } else if (auto root = dyn_cast<complex::SqrtOp>(op)) {
+      same = buildSqrt(builder, root);
     } else {
       same = buildOfArith(builder, op);
     }

@@ -923,6 +923,14 @@ assert jnp.sum(jnp.array(r)) == 2 and ga.Array not in jax._src.core.pytype_aval_
             result = np.asarray(ga.jit(f, device="cpu")(z))
             np.testing.assert_allclose(result.real, expected, rtol=1e-6, err_msg=f.__name__)
 
+    def test_roots_of_complex_numbers(self):
+        z = np.array([-4, complex(-4, -0.0), 0, 3e38 + 3e38j, -3e38 - 1e-10j, 1e-40 + 1e-40j, -1 + 1e-20j, 1j, complex(np.inf, 2), 2 - np.inf * 1j],
+                     "c8")
+        result, expected = np.asarray(ga.jit(jnp.sqrt, device="cpu")(z)), np.sqrt(z.astype("c16"))
+        np.testing.assert_allclose(result.real, expected.real, rtol=3e-7)
+        np.testing.assert_allclose(result.imag, expected.imag, rtol=3e-7)
+        np.testing.assert_array_equal(np.signbit(result.imag), np.signbit(expected.imag))
+
     def test_logarithms_of_special_complex_numbers(self):
         parts = np.array([0, -0.0, -1, 1, 2, -2, 1e-30, 1e30, np.inf, -np.inf, np.nan], "f")
         z = (parts[:, None] + np.zeros(len(parts), "f")).astype("c8")

@@ -290,6 +290,26 @@ func.func @log1p(%z: complex<f32>) -> complex<f32> {
   return %0 : complex<f32>
 }
 
+// The root is taken by its angle: cos(pi / 2) is not 0.
+// CHECK-LABEL: func.func @sqrt
+// CHECK: %[[HALF:.*]] = arith.mulf %{{.*}}, %cst
+// CHECK-NEXT: math.cos %[[HALF]]
+func.func @sqrt(%z: complex<f32>) -> complex<f32> {
+  %0 = complex.sqrt %z : complex<f32>
+  return %0 : complex<f32>
+}
+
+// The logarithm of |z|, which may overflow, and is rounded near 1.
+// CHECK-LABEL: func.func @log
+// CHECK: %[[ROOT:.*]] = math.sqrt
+// CHECK: arith.mulf %{{.*}}, %[[ROOT]]
+// CHECK: %[[LENGTH:.*]] = arith.select
+// CHECK-NEXT: math.log %[[LENGTH]]
+func.func @log(%z: complex<f32>) -> complex<f32> {
+  %0 = complex.log %z : complex<f32>
+  return %0 : complex<f32>
+}
+
 //--- nvvm.mlir
 // The sum is rounded to single precision first.
 // CHECK: llvm.fpext
