@@ -28,7 +28,7 @@
 // HIT: "program": "hit"
 // RUN: gpu-runner --timeout=60 --blas=off %s --device=cpu %{main} --cache=%t/cache --stats=%t/stats.json
 // RUN: FileCheck %s --check-prefix=LAUNCHED --input-file=%t/stats.json
-// RUN: mkdir %t/lib && cp %gpuasync_lib/libgpuasync_runtime.so.0 %t/lib
+// RUN: mkdir %t/lib && cp %gpuasync_lib/libgpuasync_runtime.so.0 %gpuasync_lib/libgpuasync_check.so.0 %t/lib
 // RUN: env LD_LIBRARY_PATH=%t/lib %{on} --device=cpu %{main} --stats=%t/stats.json 2>&1 | FileCheck %s --check-prefix=ABSENT
 // RUN: FileCheck %s --check-prefix=LAUNCHED --input-file=%t/stats.json
 // ABSENT: gpu-runner: remark: --blas=auto: libgpuasync_blas.so is not next to the runtime's library; products are kernels
