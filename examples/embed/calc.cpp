@@ -4,11 +4,11 @@
 //
 // usage: calc 'a * (b + 1.5)' 1,2,3 4,5,6
 // Builds ops of a formula over the arrays a, b, ..., lowers them by the
-// pipeline for the cpu device, and calls what MLIR's execution engine makes of
-// it.
+// pipeline for the cpu device, and calls what LLVM's LLJIT makes of it.
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/InitAll.h"
+#include "GPUAsync/Kernels/CPU/Code.h"
 #include "GPUAsync/Kernels/Common/DataLayout.h"
 #include "GPUAsync/Pipelines/Pipelines.h"
 #include "gpuasync/Context.h"
@@ -21,6 +21,7 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -143,25 +144,36 @@ int main(int argc, char **argv) {
   Value result = Reader(b, loc, *body, argv[1]).readAll();
   func::ReturnOp::create(b, loc, result);
 
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  auto host = orDie(llvm::orc::JITTargetMachineBuilder::detectHost());
+  auto machine = orDie(host.createTargetMachine());
+
   // To functions that call the runtime: docs/reference/ABI.md.
   PassManager passes(&context);
   mlir::gpuasync::GPUAsyncPipelineOptions options;
   options.targets.push_back("cpu");
   options.onError = mlir::gpuasync::OnError::Status;
   options.packedWrappers = true;
+  auto registers = mlir::gpuasync::getVectorRegisters(*machine);
+  options.vectorRegisters = registers.count;
+  options.vectorBits = registers.bits;
   mlir::gpuasync::buildGPUAsyncPipeline(passes, options);
   if (failed(passes.run(*module)))
     return 1;
 
   // To machine code, which finds the runtime in this process.
-  llvm::InitializeNativeTarget();
-  llvm::InitializeNativeTargetAsmPrinter();
-  auto jit = orDie(llvm::orc::LLJITBuilder().create());
+  auto jit = orDie(
+      llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(host).create());
   mlir::gpuasync::setDataLayout(*module, jit->getDataLayout());
   auto llvmContext = std::make_unique<llvm::LLVMContext>();
   auto llvmModule = translateModuleToLLVMIR(*module, *llvmContext, "formula");
   if (!llvmModule)
     return 1;
+  llvmModule->setDataLayout(jit->getDataLayout());
+  llvmModule->setTargetTriple(machine->getTargetTriple());
+  mlir::gpuasync::optimizeCpuCode(*llvmModule, *machine, 3,
+                                  [](StringRef) { return false; });
   jit->getMainJITDylib().addGenerator(
       orDie(llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
           jit->getDataLayout().getGlobalPrefix())));

@@ -35,6 +35,7 @@ def anchors(page):
 
 
 def checkLinks(page, text):
+    text = re.sub(r"^(```+).*?^\1", "", text, flags=re.M | re.S)  # a lambda of C++ looks like a link
     for target in re.findall(r"\]\(([^)\s]+)\)", text):
         if re.match(r"https?:", target):
             continue
