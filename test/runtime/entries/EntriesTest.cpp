@@ -11,7 +11,9 @@
 #include "../../Inputs/TimeLimit.h"
 #include "HostCalls.h"
 
+#include <algorithm>
 #include <errno.h>
+#include <iterator>
 #include <set>
 #include <stdlib.h>
 #include <string.h>
@@ -151,7 +153,15 @@ TEST(EntryList, IsComplete) {
     for (const std::string &name : exportsOf(library))
       EXPECT_TRUE(exported.insert(name).second) << name;
   EXPECT_GT(exported.size(), 100u);
-  EXPECT_EQ(called, exported);
+  std::vector<std::string> missing, gone;
+  std::set_difference(exported.begin(), exported.end(), called.begin(),
+                      called.end(), std::back_inserter(missing));
+  std::set_difference(called.begin(), called.end(), exported.begin(),
+                      exported.end(), std::back_inserter(gone));
+  EXPECT_EQ(missing, std::vector<std::string>())
+      << "exported, and not called in Entries.cpp";
+  EXPECT_EQ(gone, std::vector<std::string>())
+      << "called in Entries.cpp, and not exported";
 }
 
 // All do what they are for, or the tests below show nothing.
