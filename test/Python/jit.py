@@ -406,6 +406,14 @@ assert jnp.sum(jnp.array(r)) == 2 and ga.Array not in jax._src.core.pytype_aval_
                                         % type(thing).__name__):
                 ga.jit(lambda x, y: x, device="cpu")(1.0, {"b": thing})
 
+    def test_numbers_that_no_type_holds(self):
+        with self.assertRaisesRegex(ga.ArgumentError, r"argument 0, x, .* is the number 1099511627776, which int32 does not hold"):
+            ga.jit(lambda x: x + 1, device="cpu")(2**40)
+
+    def test_no_stream_of_the_callers(self):
+        with self.assertRaisesRegex(ValueError, "stream='caller': a call of a function of gpu_async.jit takes no stream"):
+            ga.jit(lambda x: x, device="cpu", stream="caller")
+
     def test_masked_arrays(self):
         masked = np.ma.array([1.0, 2.0], mask=[0, 1], dtype="f4")
         with self.assertRaisesRegex(ga.ArgumentError, "argument 0, x, .* is a masked array, whose mask would be lost; give x.filled"):
@@ -705,7 +713,7 @@ assert jnp.sum(jnp.array(r)) == 2 and ga.Array not in jax._src.core.pytype_aval_
             for wide in False, True, False:
                 with jax.enable_x64(wide):
                     self.assertEqual(f(x).dtype, jax.jit(lambda x: x + jnp.arange(3.0).sum())(x).dtype)
-        with self.assertRaises(OverflowError):
+        with self.assertRaisesRegex(ga.ArgumentError, "which int32 does not hold"):
             f(2**31)
 
     def test_texts_of_functions(self):

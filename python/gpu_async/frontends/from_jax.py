@@ -28,6 +28,9 @@ class Jit:
     def __init__(self, function, device, options, static_argnums=None, static_argnames=None, donate_argnums=None,
                  donate_argnames=None, ffi=False):
         functools.update_wrapper(self, function)
+        if options.get("stream", "none") != "none":
+            raise ValueError("stream=%r: a call of a function of gpu_async.jit takes no stream; lower the function by "
+                             "examples/jax/lower.py, and compile the text by gpu_async.compile" % (options["stream"],))
         self._function, self._device, self._options = function, device, options
         self._static = None
         if static_argnums is not None or static_argnames is not None:
@@ -504,7 +507,11 @@ def _take(leaf):
         dtype = dtype.newbyteorder("=")
     # The host computes with numbers that it has, and waits for nothing.
     if isinstance(leaf, (numbers.Number, numpy.generic)) and dtype.kind in "biuf":
-        return dtype.type(leaf).item(), ((), dtype, WEAK if given is None else NUMBER)
+        try:
+            return dtype.type(leaf).item(), ((), dtype, WEAK if given is None else NUMBER)
+        except OverflowError:
+            raise _Refused("the number %s, which %s does not hold; give an array of a wider type (int64 needs "
+                           "jax_enable_x64)" % (leaf, dtype)) from None
     array = leaf if given == dtype else numpy.asarray(leaf, dtype)
     # Programs take rows after each other, and elements where their type may be.
     if isinstance(array, numpy.ndarray) and not (array.flags.c_contiguous and array.flags.aligned):
