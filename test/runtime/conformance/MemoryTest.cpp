@@ -579,6 +579,33 @@ TEST_P(Memory, Registration_M08) {
             std::string::npos);
 }
 
+// B06, M08: a fill of which one element lies across the end of a registration,
+// then a copy of it.
+TEST_P(Memory, FillsAcrossARegistrationsEnd_B06_M08) {
+  alignas(4096) static unsigned char host[8192];
+  unsigned char out[sizeof(host)], pattern[16];
+  memset(host, 1, sizeof(host));
+  for (uint32_t i = 0; i < sizeof(pattern); ++i)
+    pattern[i] = static_cast<unsigned char>(100 + i);
+  const uint64_t registered = 4096, first = registered - 2 * 16 + 8;
+  {
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    gpuasync_host_register(frame, host, registered, SITE("register"));
+    gpuasync_memset(frame, stream, host + first, pattern, 16, 3,
+                    SITE("memset"));
+    gpuasync_memcpy(frame, stream, out, host, sizeof(host), SITE("memcpy"));
+    ASSERT_EQ(frame.wait({stream}), 0);
+    gpuasync_host_unregister(frame, host, SITE("unregister"));
+  }
+  for (uint64_t i = 0; i < sizeof(host); ++i) {
+    const bool isFilled = i >= first && i < first + 48;
+    const int expected = isFilled ? 100 + int((i - first) % 16) : 1;
+    ASSERT_EQ(int(host[i]), expected) << i;
+    ASSERT_EQ(int(out[i]), expected) << i;
+  }
+}
+
 // M08, B06: of a copy that leaves registered memory, or comes into it, the
 // device reads and writes its part when the stream gets there.
 TEST_P(Memory, PartlyRegistered_B06_M08) {

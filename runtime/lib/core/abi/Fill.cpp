@@ -19,6 +19,8 @@ struct Filling : Transfer {
 
   Status fillArray(char *destination, const Dims &dims, const void *pattern,
                    uint32_t elementBytes);
+  /// A fill of one element, of which the device reaches a part only.
+  Status fillByBytes(const StridedFill &element);
   /// A fill of memory of one kind.
   Status fillBox(const StridedFill &fill, const Extent &extent, bool pageable);
 };
@@ -78,6 +80,21 @@ Status Filling::fillBox(const StridedFill &fill, const Extent &extent,
   return Status();
 }
 
+Status Filling::fillByBytes(const StridedFill &element) {
+  for (uint32_t i = 0; i < element.elementBytes; ++i) {
+    StridedFill fill;
+    fill.destination = static_cast<char *>(element.destination) + i;
+    fill.rank = 1;
+    fill.sizes[0] = fill.strides[0] = fill.elementBytes = 1;
+    fill.pattern[0] = element.pattern[i];
+    bool pageable = false;
+    RETURN_IF_ERROR(
+        classify(fill.destination, extentOf(1), "destination", pageable));
+    RETURN_IF_ERROR(fillBox(fill, extentOf(1), pageable));
+  }
+  return Status();
+}
+
 Status Filling::fillArray(char *destination, const Dims &dims,
                           const void *pattern, uint32_t elementBytes) {
   bool pageable = false;
@@ -88,6 +105,7 @@ Status Filling::fillArray(char *destination, const Dims &dims,
   for (Boxes boxes(dims, StridedFill::maxRank); !boxes.done(); boxes.next()) {
     StridedFill fill;
     Extent extent;
+    bool isWhole = false;
     do {
       fill = StridedFill();
       fill.elementBytes = elementBytes;
@@ -105,8 +123,10 @@ Status Filling::fillArray(char *destination, const Dims &dims,
       extent = extentOf(fill.sizes, fill.strides, fill.rank, elementBytes);
       RETURN_IF_ERROR(
           classify(fill.destination, extent, "destination", pageable));
-    } while (isMixed(fill.destination, extent, pageable) && boxes.halve());
-    RETURN_IF_ERROR(fillBox(fill, extent, pageable));
+      isWhole = !isMixed(fill.destination, extent, pageable);
+    } while (!isWhole && boxes.halve());
+    RETURN_IF_ERROR(isWhole ? fillBox(fill, extent, pageable)
+                            : fillByBytes(fill));
   }
   return Status();
 }

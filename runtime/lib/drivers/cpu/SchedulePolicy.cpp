@@ -13,6 +13,9 @@
 
 #include <atomic>
 #include <dlfcn.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string>
 #include <system_error>
 
@@ -65,18 +68,40 @@ Status gpuasync::setCpuSchedule(const char *schedule) {
   return status;
 }
 
+/// Returns the folder of the file that has this code, with a slash at its end.
+/// The loader's name may be relative to a folder that was left since.
+static std::string ownFolder() {
+  static const char anchor = 0; // no other file can define it instead
+  Dl_info self = {};
+  std::string path;
+  if (dladdr(&anchor, &self) && self.dli_fname)
+    path = self.dli_fname;
+  if (path.empty() || path[0] != '/') {
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char line[PATH_MAX + 128];
+    while (maps && fgets(line, sizeof(line), maps)) {
+      uintptr_t begin = 0, end = 0;
+      int name = 0;
+      if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %*s %*s %*s %*s %n", &begin,
+                 &end, &name) == 2 &&
+          begin <= reinterpret_cast<uintptr_t>(&anchor) &&
+          reinterpret_cast<uintptr_t>(&anchor) < end && line[name] == '/')
+        path = line + name;
+    }
+    if (maps)
+      fclose(maps);
+  }
+  path.resize(path.find_last_of('/') + 1); // 0 if there is none
+  return path;
+}
+
 /// Finds the function in libgpuasync_check.so, next to the runtime. The library
 /// stays open: its threads run its code.
 static Status findMaker(MakePolicy *&out) {
   out = gpuasyncMakeSchedulePolicy;
   if (out)
     return Status();
-  Dl_info self = {};
-  std::string folder;
-  if (dladdr(reinterpret_cast<const void *>(&gpuasync_launch), &self) &&
-      self.dli_fname)
-    folder = self.dli_fname;
-  folder.resize(folder.find_last_of('/') + 1); // 0 if there is none
+  const std::string folder = ownFolder();
   std::string tried;
   for (const char *name : {"libgpuasync_check.so", "libgpuasync_check.so.0"}) {
     if (void *library =
@@ -92,9 +117,9 @@ static Status findMaker(MakePolicy *&out) {
     appendItem(tried, reason ? reason : name);
   }
   return makeStatus(GPUASYNC_UNAVAILABLE,
-                    "%s: adversarial needs libgpuasync_check.so next to the "
-                    "runtime library: %s",
-                    variable, tried.c_str());
+                    "the adversarial schedule needs libgpuasync_check.so next "
+                    "to the runtime library: %s",
+                    tried.c_str());
 }
 
 Status cpu::makePolicy(const Schedule &schedule, StreamRunner &runner,
@@ -111,8 +136,8 @@ Status cpu::makePolicy(const Schedule &schedule, StreamRunner &runner,
                       error.what());
   }
   return out ? Status()
-             : makeStatus(GPUASYNC_UNAVAILABLE,
-                          "%s: libgpuasync_check.so is of another version than "
-                          "the runtime library",
-                          variable);
+             : makeStatus(
+                   GPUASYNC_UNAVAILABLE,
+                   "the adversarial schedule: libgpuasync_check.so is of "
+                   "another version than the runtime library");
 }
