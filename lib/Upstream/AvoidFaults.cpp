@@ -150,6 +150,39 @@ static void dropAfterwards(memref::SubViewOp op) {
 // Complex numbers
 //===----------------------------------------------------------------------===//
 
+namespace {
+/// The parts of a complex number, in f64 if they are narrower.
+struct WideComplex {
+  ComplexType complexType;
+  FloatType narrow, type;
+  Value re, im;
+
+  WideComplex(OpBuilder &b, Location loc, Value value)
+      : complexType(cast<ComplexType>(value.getType())),
+        narrow(cast<FloatType>(complexType.getElementType())),
+        type(narrow.getWidth() < 64 ? b.getF64Type() : narrow) {
+    re = complex::ReOp::create(b, loc, narrow, value);
+    im = complex::ImOp::create(b, loc, narrow, value);
+    if (!isExtended())
+      return;
+    re = arith::ExtFOp::create(b, loc, type, re);
+    im = arith::ExtFOp::create(b, loc, type, im);
+  }
+  bool isExtended() const { return type != narrow; }
+  Value number(OpBuilder &b, Location loc, double value) const {
+    return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value));
+  }
+  /// Builds a number of the original type.
+  Value create(OpBuilder &b, Location loc, Value first, Value second) const {
+    if (isExtended()) {
+      first = arith::TruncFOp::create(b, loc, narrow, first);
+      second = arith::TruncFOp::create(b, loc, narrow, second);
+    }
+    return complex::CreateOp::create(b, loc, complexType, first, second);
+  }
+};
+} // namespace
+
 /// Returns log1p(|z|^2 - 1) / 2 where |z| is near 1, else `length`. Squares of
 /// f64 are computed with their rounding errors, since their sum less 1 is
 /// small. `above` is the real part of z, or 1 + `re` if that is given.
@@ -197,24 +230,10 @@ static Value buildLog(OpBuilder &b, Log op) {
   constexpr bool isOfSum = std::is_same_v<Log, complex::Log1pOp>;
   Location loc = op.getLoc();
   arith::FastMathFlags flags = op.getFastmath();
-  auto narrow =
-      cast<FloatType>(cast<ComplexType>(op.getType()).getElementType());
-  FloatType type = narrow.getWidth() < 64 ? b.getF64Type() : narrow;
-  auto number = [&](double value) -> Value {
-    return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value));
-  };
-  auto extend = [&](Value value) -> Value {
-    if (type == narrow)
-      return value;
-    return arith::ExtFOp::create(b, loc, type, value);
-  };
-  auto truncate = [&](Value value) -> Value {
-    if (type == narrow)
-      return value;
-    return arith::TruncFOp::create(b, loc, narrow, value);
-  };
-  Value re = extend(complex::ReOp::create(b, loc, narrow, op.getComplex()));
-  Value im = extend(complex::ImOp::create(b, loc, narrow, op.getComplex()));
+  const WideComplex z(b, loc, op.getComplex());
+  FloatType type = z.type;
+  Value re = z.re, im = z.im;
+  auto number = [&](double value) { return z.number(b, loc, value); };
   Value one = number(1);
   // The number of which the logarithm is, and its real part less 1.
   Value above = isOfSum ? arith::AddFOp::create(b, loc, re, one, flags) : re;
@@ -250,32 +269,20 @@ static Value buildLog(OpBuilder &b, Log op) {
       b.getFloatAttr(type, APFloat::getInf(type.getFloatSemantics(),
                                            /*Negative=*/true)));
   length = arith::SelectOp::create(b, loc, isZero, infinity, length);
-  if (type == narrow)
+  if (!z.isExtended())
     length = selectNearOne(b, loc, isOfSum ? re : Value(), above, im, length);
   Value angle = math::Atan2Op::create(b, loc, im, above, flags);
-  return complex::CreateOp::create(b, loc, op.getType(), truncate(length),
-                                   truncate(angle));
+  return z.create(b, loc, length, angle);
 }
 
 /// Builds the square root of a complex number. MLIR's lowering takes it from
 /// the angle, so that the root of -4 has a negative real part.
 static Value buildSqrt(OpBuilder &b, complex::SqrtOp op) {
   Location loc = op.getLoc();
-  auto narrow = cast<FloatType>(op.getType().getElementType());
-  FloatType type = narrow.getWidth() < 64 ? b.getF64Type() : narrow;
-  auto number = [&](double value) -> Value {
-    return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value));
-  };
-  auto extend = [&](Value value) -> Value {
-    if (type == narrow)
-      return value;
-    return arith::ExtFOp::create(b, loc, type, value);
-  };
-  auto truncate = [&](Value value) -> Value {
-    if (type == narrow)
-      return value;
-    return arith::TruncFOp::create(b, loc, narrow, value);
-  };
+  const WideComplex z(b, loc, op.getComplex());
+  FloatType type = z.type;
+  Value re = z.re, im = z.im;
+  auto number = [&](double value) { return z.number(b, loc, value); };
   auto multiply = [&](Value x, Value y) -> Value {
     return arith::MulFOp::create(b, loc, x, y);
   };
@@ -286,8 +293,6 @@ static Value buildSqrt(OpBuilder &b, complex::SqrtOp op) {
   auto select = [&](Value condition, Value yes, Value no) -> Value {
     return arith::SelectOp::create(b, loc, condition, yes, no);
   };
-  Value re = extend(complex::ReOp::create(b, loc, narrow, op.getComplex()));
-  Value im = extend(complex::ImOp::create(b, loc, narrow, op.getComplex()));
   Value a = math::AbsFOp::create(b, loc, re),
         c = math::AbsFOp::create(b, loc, im);
   Value most = arith::MaximumFOp::create(b, loc, a, c);
@@ -317,8 +322,7 @@ static Value buildSqrt(OpBuilder &b, complex::SqrtOp op) {
   Value isInfinite = compare(arith::CmpFPredicate::OEQ, c, infinity);
   first = select(isInfinite, infinity, first);
   second = select(isInfinite, im, second);
-  return complex::CreateOp::create(b, loc, op.getType(), truncate(first),
-                                   truncate(second));
+  return z.create(b, loc, first, second);
 }
 
 LogicalResult gpuasync::avoidFaults(Operation *root) {
