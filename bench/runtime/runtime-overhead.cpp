@@ -107,8 +107,8 @@ void measureRegion(const char *name) {
   must(gpuasync_set_play("streams"));
 }
 
-/// What a copy costs, by where its two sides lie. Those that go through staging
-/// are followed by a host wait.
+/// Measures copies, by where their two sides lie. A host wait follows each copy
+/// that goes through staging.
 void measureCopies(const char *device, gpuasync_frame *frame,
                    gpuasync_stream *stream) {
   const uint64_t most = 4 << 20;

@@ -223,8 +223,8 @@ static Value selectNearOne(OpBuilder &b, Location loc, Value re, Value above,
 /// Builds log(z), or log(1 + z), of a complex number. MLIR's lowerings square
 /// the parts, which may overflow, or divide the smaller part by the larger one
 /// and take the NaN of 0 / 0 for that of two infinities: their log1p(-1) is 0.
-/// Where |z| is near 1, the terms cancel: types below f64 are computed in f64,
-/// and for f64 see selectNearOne.
+/// The terms cancel if |z| is near 1. So types below f64 are computed in f64,
+/// and f64 by selectNearOne.
 template <typename Log>
 static Value buildLog(OpBuilder &b, Log op) {
   constexpr bool isOfSum = std::is_same_v<Log, complex::Log1pOp>;

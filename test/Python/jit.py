@@ -763,7 +763,7 @@ assert jnp.sum(jnp.array(r)) == 2 and ga.Array not in jax._src.core.pytype_aval_
 
         x = np.linspace(0, 1, 8, dtype="f")
         wanted = compute(x)
-        # Those that programs have themselves do not collide with the function: C's, JAX's own, prefixes.
+        # Names that programs have themselves do not collide with the function's: those of C, of JAX, prefixes.
         for name, shown in (("step", "step"), ("main", "main"), ("<lambda>", "<lambda>"), ("été", "été"), ("a b:", "a_b_"),
                             ("relu", "relu"), ("_where", "_where"), ("exp", "python.exp"), ("free", "python.free"),
                             ("rsqrt", "python.rsqrt"), ("gpuasync_x", "python.gpuasync_x"), ("", "function")):
@@ -916,7 +916,7 @@ assert jnp.sum(jnp.array(r)) == 2 and ga.Array not in jax._src.core.pytype_aval_
         self.assertEqual(places, {"jit.py"})
 
     def test_logarithms_of_complex_numbers_near_0_and_1(self):
-        # Where the terms of log |z| cancel, and where squares of the parts leave the type's range.
+        # The terms of log |z| cancel there, or squares of the parts leave the type's range.
         angles = np.exp(1j * np.linspace(-3.1, 3.1, 101))
         sizes = 10.0 ** np.linspace(-12, 0, 37)[:, None]
         near = np.concatenate([(angles * (1 + sizes)).ravel(), (angles * (1 - sizes)).ravel(), (angles * sizes).ravel()])

@@ -249,7 +249,7 @@ public:
                         waiting.size(),
                         {0x1234, 0x9078}});
     }
-    // What the fake library and libhip_on_cuda take for a code object.
+    // The fake library and libhip_on_cuda take this for a code object.
     if (which & Hip)
       images.push_back({GPUASYNC_IMAGE_HSACO,
                         0,

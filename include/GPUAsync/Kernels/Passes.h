@@ -24,9 +24,9 @@ namespace mlir::gpuasync {
 /// pipeline has them in the key.
 SmallVector<std::string> findKernelToolchains();
 
-/// What is wrong with a target as the option `targets` of
-/// `gpu-async-lower-kernels` has it, for tools that take such options before
-/// there is a program. Empty if nothing is.
+/// Returns what is wrong with one value of the option `targets` of
+/// `gpu-async-lower-kernels`, or an empty string. For tools that read options
+/// before there is a program.
 std::string describeWrongTarget(StringRef text);
 
 } // namespace mlir::gpuasync

@@ -500,7 +500,7 @@ def _take(leaf):
     except TypeError:
         if given is None:
             raise _Refused(_no_argument(leaf)) from None
-        # Of another library.
+        # The type belongs to another library.
         raise _Refused("of the type %s with elements of %s, which JAX does not know; give numpy.asarray(x) or "
                        "jax.dlpack.from_dlpack(x)" % (type(leaf).__name__, given)) from None
     if not dtype.isnative:

@@ -21,7 +21,7 @@ CONTEXTS = POOLS + ["core/context"]
 MODULES = CONTEXTS + ["core/module"]
 ENTRIES = MODULES + ["core/abi"]
 MAY_INCLUDE = {
-    # What every room stands on, then devices, then the shim.
+    # The base of every room, then devices, then the shim.
     "core/base": [],
     "core/process": BASE,
     "drivers": BASE,

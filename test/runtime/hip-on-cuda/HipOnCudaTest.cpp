@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What can be seen of libhip_on_cuda.so without a GPU: that it forwards, over
-// the fake CUDA library.
+// Without a GPU, tests can see that libhip_on_cuda.so forwards calls, over the
+// fake CUDA library.
 //===----------------------------------------------------------------------===//
 
 #include "gpuasync/Context.h"

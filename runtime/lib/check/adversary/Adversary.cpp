@@ -27,7 +27,7 @@ static uint64_t mix(uint64_t value) {
 }
 
 //===----------------------------------------------------------------------===//
-// What the scheduler tells
+// Calls of the scheduler
 //===----------------------------------------------------------------------===//
 
 SchedulePolicy *gpuasyncMakeSchedulePolicy(StreamRunner &runner, uint64_t seed,

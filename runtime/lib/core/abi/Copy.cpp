@@ -23,7 +23,7 @@ struct Copying : Transfer {
   Status record(Recorder &region, const StridedCopy &copy, const Sides &sides,
                 bool &recorded);
 
-  /// What is known of a download that has yet to write a part of a source.
+  /// A download that has yet to write a part of a source.
   struct Pending {
     bool staged = false; ///< the host writes it, from staging
     uint64_t offset = 0; ///< of the source in `shared`

@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where an address lies decides how a copy is made: the driver copies memory
-// that the device reaches by itself, and pageable memory goes through staging.
+// The driver copies memory that the device reaches by itself. Copies of
+// pageable memory go through staging.
 //===----------------------------------------------------------------------===//
 //
 // A pageable source is read before the call returns, unless it is itself the
@@ -31,7 +31,7 @@
 
 namespace gpuasync {
 
-/// What a copy reads and writes.
+/// The two sides of a copy.
 struct Sides {
   bool fromPageable = false, toPageable = false;
   Extent from, to; ///< around the first elements

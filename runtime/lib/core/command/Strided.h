@@ -60,7 +60,7 @@ inline Extent destinationExtent(const StridedCopy &copy) {
 /// Returns its bytes.
 uint64_t denseStrides(const StridedCopy &copy, int64_t *strides);
 
-/// Of all elements of a StridedCopy or StridedFill.
+/// Returns the bytes of all elements of a StridedCopy or StridedFill.
 template <typename Strided>
 uint64_t bytesOf(const Strided &access) {
   uint64_t bytes = access.elementBytes;

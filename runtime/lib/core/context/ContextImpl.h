@@ -196,7 +196,8 @@ struct gpuasync_context {
   void carryOutRetired();
   /// gpuasync_context_trim. [blocks]
   gpuasync::Status giveBack(int64_t timeoutNs);
-  /// What keeps it from being idle; `prefix` is before a list of operations.
+  /// Describes why the context is not idle. `prefix` stands before a list of
+  /// operations.
   std::string describeBusy(const char *prefix = "unfinished: ");
   gpuasync::Status close();
   gpuasync::Status closeOnce();

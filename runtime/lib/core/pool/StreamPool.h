@@ -99,7 +99,8 @@ struct alignas(64) gpuasync_stream {
   uint32_t *signalSlot = nullptr;
   uint32_t signalValue = 0;
   uint64_t signalled = 0;
-  /// What its kernels do it by (DriverContext::acquireSignal), once one was to.
+  /// The index of the completion signal of this stream's kernels
+  /// (DriverContext::acquireSignal). `unset` until a kernel needs one.
   static constexpr uint32_t noSignal = UINT32_MAX, unset = UINT32_MAX - 1;
   uint32_t signal = unset;
   bool hasSignal() const { return signal < unset; }

@@ -604,7 +604,7 @@ void Scheduler::runLaunch(Stream &stream, Op &op) {
   job.stream = &stream;
   job.total = op.grid[0] * op.grid[1] * op.grid[2];
   const double work = op.cost->estimate(op.work, job.total);
-  // What a policy does follows from the seed, not from the clock.
+  // A policy decides by its seed, not by the clock.
   job.isMeasured =
       !policy && !op.mayBlock && op.cost->wantsSample(work, op.position);
   bool shared = job.total > 1 && numProcessors > 1 &&
