@@ -579,6 +579,39 @@ TEST_P(Memory, Registration_M08) {
             std::string::npos);
 }
 
+// Fills of elements that are not aligned to their size, with and without
+// gaps between them. A GPU stores aligned units only.
+TEST_P(Memory, FillsOfAnyAlignment) {
+  constexpr uint64_t bytes = 512;
+  unsigned char pattern[16];
+  for (uint32_t i = 0; i < sizeof(pattern); ++i)
+    pattern[i] = static_cast<unsigned char>(100 + i);
+  for (uint32_t element : {1u, 2u, 4u, 8u, 16u})
+    for (uint64_t shift : {0u, 1u, 2u, 4u, 6u, 8u})
+      for (int64_t stride : {1, 3}) {
+        SCOPED_TRACE(std::to_string(element) + " bytes at " +
+                     std::to_string(shift) + ", stride " +
+                     std::to_string(stride));
+        std::vector<unsigned char> out(bytes), expected(bytes, 1);
+        const int64_t size = 5;
+        for (int64_t i = 0; i < size; ++i)
+          memcpy(&expected[shift + uint64_t(i * stride) * element], pattern,
+                 element);
+        FrameScope frame(*program);
+        gpuasync_stream *stream = frame.stream();
+        auto *x = reinterpret_cast<unsigned char *>(
+            frame.alloc(stream, bytes / sizeof(uint32_t)));
+        const unsigned char one = 1;
+        gpuasync_memset(frame, stream, x, &one, 1, bytes, SITE("memset"));
+        gpuasync_memset_strided(frame, stream, x + shift, &stride, &size, 1,
+                                pattern, element, SITE("memset"));
+        frame.copy(stream, out.data(), x, bytes);
+        frame.dealloc(stream, reinterpret_cast<uint32_t *>(x));
+        ASSERT_EQ(frame.wait({stream}), 0);
+        ASSERT_EQ(out, expected);
+      }
+}
+
 // B06, M08: a fill of which one element lies across the end of a registration,
 // then a copy of it.
 TEST_P(Memory, FillsAcrossARegistrationsEnd_B06_M08) {

@@ -56,9 +56,9 @@ void builtinCopy(const gpuasync_cpu_block_ctx *ctx, const void *parameters,
 void builtinFill(const gpuasync_cpu_block_ctx *ctx, const void *parameters,
                  void *) {
   auto &arguments = *static_cast<const Arguments *>(parameters);
-  forUnits(ctx, arguments, [&](int64_t to, int64_t) {
-    memcpy(static_cast<char *>(arguments.destination) + to, arguments.pattern,
-           arguments.unit);
+  forUnits(ctx, arguments, [&](int64_t to, int64_t from) {
+    memcpy(static_cast<char *>(arguments.destination) + to,
+           arguments.pattern + from, arguments.unit);
   });
 }
 

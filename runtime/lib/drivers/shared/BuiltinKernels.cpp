@@ -77,8 +77,21 @@ BuiltinArguments gpuasync::builtinFillArguments(const StridedFill &fill) {
     result.destinationStrides[i] = fill.strides[i];
     result.count *= uint64_t(fill.sizes[i]);
   }
-  // Elements side by side, two at a time as long as all is aligned for that.
   uint64_t bits = reinterpret_cast<uintptr_t>(fill.destination);
+  for (uint32_t i = 0; i < fill.rank; ++i)
+    bits |= uint64_t(fill.strides[i]);
+  // An element that is not aligned to its size is filled in smaller units.
+  if (const uint32_t unit = commonUnit(bits | fill.elementBytes);
+      unit < fill.elementBytes) {
+    const uint32_t inner = result.rank++;
+    result.unit = unit;
+    result.sizes[inner] = fill.elementBytes / unit;
+    result.destinationStrides[inner] = result.sourceStrides[inner] = unit;
+    result.count *= fill.elementBytes / unit;
+    return result;
+  }
+  // Elements side by side, two at a time as long as all is aligned for that.
+  bits = reinterpret_cast<uintptr_t>(fill.destination);
   for (uint32_t i = 0; i + 1 < fill.rank; ++i)
     bits |= uint64_t(fill.strides[i]);
   if (fill.rank == 0 || fill.strides[fill.rank - 1] != int64_t(result.unit))

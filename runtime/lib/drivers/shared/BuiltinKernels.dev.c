@@ -92,22 +92,24 @@ __attribute__((device_kernel)) void gpuasync_fill(const struct Arguments a) {
     i64 to, from;
     locate(&a, i, &to, &from);
     char *destination = a.destination + to;
+    // An element of several units has each at its place in the pattern.
+    const char *pattern = (const char *)a.pattern + from;
     switch (a.unit) {
     case 1:
-      *destination = (char)a.pattern[0];
+      *destination = *pattern;
       break;
     case 2:
-      *(unsigned short *)destination = (unsigned short)a.pattern[0];
+      *(unsigned short *)destination = *(const unsigned short *)pattern;
       break;
     case 4:
-      *(u32 *)destination = (u32)a.pattern[0];
+      *(u32 *)destination = *(const u32 *)pattern;
       break;
     case 8:
-      *(u64 *)destination = a.pattern[0];
+      *(u64 *)destination = *(const u64 *)pattern;
       break;
     default: {
-      u128 pattern = {a.pattern[0], a.pattern[1]};
-      *(u128 *)destination = pattern;
+      u128 whole = {a.pattern[0], a.pattern[1]};
+      *(u128 *)destination = whole;
       break;
     }
     }

@@ -32,9 +32,9 @@ struct BuiltinArguments {
   const void *source = nullptr;
   uint64_t count = 0; ///< units in all
   uint32_t rank = 0;
-  uint32_t unit = 0; ///< bytes moved at once: 1, 2, 4, 8 or 16
-  unsigned char pattern[16] = {};
-  int64_t sizes[maxRank] = {}; ///< in units
+  uint32_t unit = 0;              ///< bytes moved at once: 1, 2, 4, 8 or 16
+  unsigned char pattern[16] = {}; ///< of a fill, whose source it is
+  int64_t sizes[maxRank] = {};    ///< in units
   int64_t destinationStrides[maxRank] = {};
   int64_t sourceStrides[maxRank] = {};
 };

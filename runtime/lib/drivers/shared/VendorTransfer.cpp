@@ -121,6 +121,8 @@ bool VendorContext::fillByVendor(NativeStream native, const StridedFill &fill,
   if (fill.rank > 2 ||
       (fill.rank && fill.strides[fill.rank - 1] != int64_t(fill.elementBytes)))
     return false;
+  if (reinterpret_cast<uintptr_t>(fill.destination) % element)
+    return false;
   uint32_t value = 0;
   memcpy(&value, fill.pattern, element);
   void *to = fill.destination;
