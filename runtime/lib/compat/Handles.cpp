@@ -42,15 +42,15 @@ struct Table {
   Handle *oldestFree = nullptr, *newestFree = nullptr;
   uint32_t freeCount = 0;
   uint32_t used = 0; ///< places ever handed out
-  Device *devices = nullptr;
+  MgpuDevice *devices = nullptr;
 };
 
 std::atomic<Handle *> chunks[maxChunks];
 std::atomic<uint64_t> chunkCount{0};
 std::mutex stripes[numStripes];
-std::atomic<Device *> defaultDevice{nullptr};
+std::atomic<MgpuDevice *> defaultDevice{nullptr};
 __thread int32_t ordinal __attribute__((tls_model("initial-exec"))) = -1;
-__thread Device *ordinalDevice __attribute__((tls_model("initial-exec")));
+__thread MgpuDevice *ordinalDevice __attribute__((tls_model("initial-exec")));
 /// Counts closings: a thread's own choice of device does not outlive one.
 std::atomic<uint32_t> epoch{0};
 __thread uint32_t ordinalEpoch __attribute__((tls_model("initial-exec")));
@@ -86,7 +86,7 @@ const char *kindName(Kind kind) {
 //===--- Lists of holders (table mutex held)
 
 void link(Handle &handle) {
-  Device &device = *handle.device;
+  MgpuDevice &device = *handle.device;
   handle.linked = true;
   handle.next = nullptr;
   handle.previous = device.lastHolder;
@@ -98,7 +98,7 @@ void link(Handle &handle) {
 void unlink(Handle &handle) {
   if (!handle.linked)
     return;
-  Device &device = *handle.device;
+  MgpuDevice &device = *handle.device;
   (handle.previous ? handle.previous->next : device.holders) = handle.next;
   (handle.next ? handle.next->previous : device.lastHolder) = handle.previous;
   handle.previous = handle.next = nullptr;
@@ -131,7 +131,7 @@ Point *share(Point *point) {
 }
 
 /// Records the tail of a stream; null after an error.
-Point *recordTail(Device &device, gpuasync_stream *stream,
+Point *recordTail(MgpuDevice &device, gpuasync_stream *stream,
                   const gpuasync_site *site) {
   auto *point = new (std::nothrow) Point;
   if (!point) {
@@ -154,7 +154,7 @@ void dropStream(Handle &handle, bool idle) {
 
 /// Takes back what the longest untouched holders hold, where its work is done;
 /// looks at `count` of them. The calling thread holds the stripe `held`.
-void reap(Device &device, const std::mutex *held, uint32_t count) {
+void reap(MgpuDevice &device, const std::mutex *held, uint32_t count) {
   std::lock_guard<std::mutex> lock(table().mutex);
   if (count > device.holderCount)
     count = device.holderCount;
@@ -191,20 +191,20 @@ void reap(Device &device, const std::mutex *held, uint32_t count) {
 //===----------------------------------------------------------------------===//
 
 /// `name` null: the first device there is (table mutex held).
-Status openDevice(const char *name, Device *&out) {
+Status openDevice(const char *name, MgpuDevice *&out) {
   Table &t = table();
   out = nullptr;
   Session *session = nullptr;
   Status status(gpuasync_session_open(sessionVersion, name, &session));
   if (!status.ok())
     return status;
-  for (Device *device = t.devices; device; device = device->nextDevice)
+  for (MgpuDevice *device = t.devices; device; device = device->nextDevice)
     if (strcmp(device->session->device(), session->device()) == 0) {
       session->close();
       out = device;
       return Status();
     }
-  out = new (std::nothrow) Device;
+  out = new (std::nothrow) MgpuDevice;
   if (!out) {
     session->close();
     return Status(
@@ -216,7 +216,7 @@ Status openDevice(const char *name, Device *&out) {
   return Status();
 }
 
-Status openDefault(const char *kind, Device *&out) {
+Status openDefault(const char *kind, MgpuDevice *&out) {
   std::lock_guard<std::mutex> lock(table().mutex);
   if ((out = defaultDevice.load(std::memory_order_acquire)))
     return Status();
@@ -232,7 +232,7 @@ Status openDefault(const char *kind, Device *&out) {
 
 } // namespace
 
-Device *mgpu::currentDevice(const gpuasync_site *site, const char *kind) {
+MgpuDevice *mgpu::currentDevice(const gpuasync_site *site, const char *kind) {
   if (ordinalEpoch != epoch.load(std::memory_order_relaxed)) {
     ordinalEpoch = epoch.load(std::memory_order_relaxed);
     ordinalDevice = nullptr;
@@ -240,7 +240,7 @@ Device *mgpu::currentDevice(const gpuasync_site *site, const char *kind) {
   }
   if (ordinalDevice)
     return ordinalDevice;
-  Device *device = defaultDevice.load(std::memory_order_acquire);
+  MgpuDevice *device = defaultDevice.load(std::memory_order_acquire);
   if (!device)
     check(site, openDefault(kind, device));
   if (!device || ordinal < 0)
@@ -301,7 +301,7 @@ struct Locked {
   }
 };
 
-void *makeHandle(Kind kind, Device &device, const gpuasync_site *site) {
+void *makeHandle(Kind kind, MgpuDevice &device, const gpuasync_site *site) {
   Table &t = table();
   Handle *handle = nullptr;
   {
@@ -342,7 +342,7 @@ void *makeHandle(Kind kind, Device &device, const gpuasync_site *site) {
 void *resolveNull(void *value, const gpuasync_site *site) {
   if (value)
     return value;
-  Device *device = currentDevice(site);
+  MgpuDevice *device = currentDevice(site);
   if (!device)
     return nullptr;
   void *made = device->nullStream.load(std::memory_order_acquire);
@@ -370,7 +370,7 @@ void failForeign(void *value, const gpuasync_site *site) {
 bool attach(Handle &handle, const gpuasync_site *site) {
   if (handle.stream)
     return true;
-  Device &device = *handle.device;
+  MgpuDevice &device = *handle.device;
   if (device.holderCount > quietHolders)
     reap(device, &stripeOf(handle), 2);
   gpuasync_stream *stream = nullptr;
@@ -439,7 +439,7 @@ bool tailOf(void *value, Kind meant, const gpuasync_site *site, Point *&out) {
 //===----------------------------------------------------------------------===//
 
 void *mgpu::createHandle(Kind kind, const gpuasync_site *site) {
-  Device *device = currentDevice(site);
+  MgpuDevice *device = currentDevice(site);
   void *value = device ? makeHandle(kind, *device, site) : nullptr;
   if (value)
     (kind == Kind::Stream ? liveStreams : liveEvents)
@@ -473,7 +473,7 @@ void mgpu::destroyHandle(void *value, const gpuasync_site *site) {
   retire(handle);
 }
 
-Device *mgpu::deviceOf(void *value, const gpuasync_site *site) {
+MgpuDevice *mgpu::deviceOf(void *value, const gpuasync_site *site) {
   if (!value)
     return currentDevice(site);
   Locked locked(value);
@@ -494,7 +494,7 @@ void mgpu::synchronizeHandle(void *value, Kind meant,
   Point *point = nullptr;
   if (!tailOf(value, meant, site, point))
     return;
-  Device *device = point ? point->device : nullptr;
+  MgpuDevice *device = point ? point->device : nullptr;
   if (!device) {
     Locked locked(value);
     device = locked.handle ? locked.handle->device : currentDevice(site);
@@ -618,7 +618,7 @@ void mgpu::freeAfter(void *value, void *pointer, const gpuasync_site *site) {
     }
   } else {
     // Upstream's free waits for the whole device.
-    Device *device = currentDevice(site);
+    MgpuDevice *device = currentDevice(site);
     if (!device)
       return;
     std::vector<void *> busy;
@@ -667,7 +667,8 @@ gpuasync_status *gpuasync_mgpu_read_stats(gpuasync_mgpu_stats *out) noexcept {
   now.mixedUp = mixedUp.load();
   {
     std::lock_guard<std::mutex> lock(table().mutex);
-    for (Device *device = table().devices; device; device = device->nextDevice)
+    for (MgpuDevice *device = table().devices; device;
+         device = device->nextDevice)
       now.physicalStreams += device->streamCount.load();
   }
   return writeStruct(now, out, "gpuasync_mgpu_stats").release();
@@ -681,7 +682,7 @@ uint32_t gpuasync_mgpu_close(void) noexcept {
     return forget(); // and of this the end takes all
   closeModules(&site);
   Table &t = table();
-  Device *device;
+  MgpuDevice *device;
   {
     std::lock_guard<std::mutex> lock(t.mutex);
     device = t.devices;
@@ -703,7 +704,7 @@ uint32_t gpuasync_mgpu_close(void) noexcept {
       handle->point = nullptr;
     }
     device->session->close();
-    Device *next = device->nextDevice;
+    MgpuDevice *next = device->nextDevice;
     delete device;
     device = next;
   }

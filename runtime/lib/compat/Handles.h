@@ -29,11 +29,11 @@
 
 namespace gpuasync::mgpu {
 
-struct Device;
+struct MgpuDevice;
 
 /// A recorded event, shared by handles and by host waits for it.
 struct Point {
-  Device *device = nullptr;
+  MgpuDevice *device = nullptr;
   Event *event = nullptr;
   std::atomic<uint32_t> references{1};
 };
@@ -42,7 +42,7 @@ enum class Kind : uint8_t { Stream, Event };
 enum class State : uint8_t { Never, Live, Destroyed };
 
 struct alignas(64) Handle {
-  Device *device = nullptr;
+  MgpuDevice *device = nullptr;
   gpuasync_stream *stream = nullptr;
   Point *point = nullptr;
   Handle *previous = nullptr, *next = nullptr; ///< of holders, or free ones
@@ -63,9 +63,9 @@ struct alignas(64) Handle {
 static_assert(sizeof(Handle) == 64);
 
 /// One device, as GPU_ASYNC_DEVICE and mgpuSetDefaultDevice name it.
-struct Device {
+struct MgpuDevice {
   Session *session = nullptr;
-  Device *nextDevice = nullptr;
+  MgpuDevice *nextDevice = nullptr;
   std::atomic<void *> nullStream{nullptr}; ///< what a null stream means
   /// Handles with a physical stream or event, longest untouched first (the
   /// table's mutex).
@@ -77,12 +77,13 @@ struct Device {
 /// The calling thread's device; null after an error, which is reported. Where
 /// nothing has chosen yet, `kind` ("cpu") is the default from now on; null: the
 /// first device there is.
-Device *currentDevice(const gpuasync_site *site, const char *kind = nullptr);
+MgpuDevice *currentDevice(const gpuasync_site *site,
+                          const char *kind = nullptr);
 /// For the calling thread; -1: what GPU_ASYNC_DEVICE says.
 void setOrdinal(int32_t ordinal);
 
 /// A handle's device, the thread's for a null one; null after an error.
-Device *deviceOf(void *value, const gpuasync_site *site);
+MgpuDevice *deviceOf(void *value, const gpuasync_site *site);
 
 /// A new handle's value; null after an error.
 void *createHandle(Kind kind, const gpuasync_site *site);
@@ -101,7 +102,7 @@ void recordHandle(void *event, void *stream, const gpuasync_site *site);
 class Work {
 public:
   Work(void *value, const gpuasync_site *site);
-  Device *device = nullptr;
+  MgpuDevice *device = nullptr;
   gpuasync_stream *stream = nullptr;
 
 private:

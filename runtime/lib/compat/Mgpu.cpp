@@ -57,12 +57,12 @@ bool findBytes(int64_t rank, const Descriptor *descriptor, int64_t elementBytes,
 }
 
 void registerRange(void *pointer, uint64_t bytes, const gpuasync_site *site) {
-  if (Device *device = currentDevice(site))
+  if (MgpuDevice *device = currentDevice(site))
     check(site, device->session->registerHost(pointer, bytes, site));
 }
 
 void unregisterRange(void *pointer, const gpuasync_site *site) {
-  if (Device *device = currentDevice(site))
+  if (MgpuDevice *device = currentDevice(site))
     check(site, device->session->unregisterHost(pointer, site),
           /*release=*/true);
 }
@@ -79,7 +79,7 @@ MemRef1d deviceMemRef(void *aligned, int64_t offset, int64_t size,
     void *found = nullptr;
     if (!aligned && size)
       failNull(site);
-    else if (Device *device = currentDevice(site))
+    else if (MgpuDevice *device = currentDevice(site))
       check(site, device->session->devicePointer(aligned, site, found));
     return found;
   });
@@ -156,7 +156,7 @@ GPUASYNC_API void *mgpuMemAlloc(uint64_t bytes, void *stream,
                                 bool isHostShared) noexcept {
   GPUASYNC_MGPU_SITE("mgpuMemAlloc");
   return entry(&site, [&] {
-    Device *device = bytes ? deviceOf(stream, &site) : nullptr;
+    MgpuDevice *device = bytes ? deviceOf(stream, &site) : nullptr;
     void *pointer = nullptr;
     if (device)
       check(&site,
@@ -280,7 +280,7 @@ GPUASYNC_API void mgpuTensorMapEncodeTiled(
     if (!map || !address || !sizes || !box || !elementStrides ||
         (!strides && rank > 1))
       return failNull(&site);
-    Device *device = currentDevice(&site);
+    MgpuDevice *device = currentDevice(&site);
     if (!device)
       return;
     TensorMap tensor;

@@ -45,7 +45,7 @@ struct Function {
 
 struct Module {
   std::mutex mutex; ///< guards `functions`, and finding one with the driver
-  Device *device = nullptr;
+  MgpuDevice *device = nullptr;
   gpuasync_image image = {};
   std::vector<char> text; ///< of PTX, with a NUL behind it
   NativeModule native = nullptr;

@@ -19,32 +19,28 @@ namespace gpuasync {
 
 class DriverSlot {
 public:
-  DriverContext *get() const { return used.load(std::memory_order_acquire); }
-  DriverContext *operator->() const { return get(); }
-  DriverContext &operator*() const { return *get(); }
+  Device *get() const { return used.load(std::memory_order_acquire); }
+  Device *operator->() const { return get(); }
+  Device &operator*() const { return *get(); }
   explicit operator bool() const { return get(); }
 
   /// Once, before anybody else knows of the context.
-  void open(std::unique_ptr<DriverContext> opened) {
+  void open(std::unique_ptr<Device> opened) {
     device = std::move(opened);
     used.store(device.get(), std::memory_order_release);
   }
 
   //===--- For Trace, one thread at a time. Frames keep the driver that was used
   //===--- when they began, so both live as long as the context.
-  DriverContext *own() const { return device.get(); }
-  DriverContext *traced() const { return around.get(); }
-  void surround(std::unique_ptr<DriverContext> traced) {
-    around = std::move(traced);
-  }
-  void use(DriverContext *which) {
-    used.store(which, std::memory_order_release);
-  }
+  Device *own() const { return device.get(); }
+  Device *traced() const { return around.get(); }
+  void surround(std::unique_ptr<Device> traced) { around = std::move(traced); }
+  void use(Device *which) { used.store(which, std::memory_order_release); }
 
 private:
-  std::atomic<DriverContext *> used{nullptr};
-  std::unique_ptr<DriverContext> device;
-  std::unique_ptr<DriverContext> around; ///< goes before what it is around
+  std::atomic<Device *> used{nullptr};
+  std::unique_ptr<Device> device;
+  std::unique_ptr<Device> around; ///< goes before what it is around
 };
 
 } // namespace gpuasync

@@ -539,7 +539,7 @@ void gpuasync::traceHostCopy(gpuasync_context &context, NativeStream stream,
                              int64_t from) noexcept {
   if (!from || !tracing())
     return;
-  DriverContext *used = context.driver.get();
+  Device *used = context.driver.get();
   if (used == context.driver.own())
     return;
   (void)guard([&] {

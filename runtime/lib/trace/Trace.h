@@ -46,6 +46,7 @@ class TracedDriver;
 extern std::atomic<Trace *> activeTrace;
 inline Trace *tracing() { return activeTrace.load(std::memory_order_acquire); }
 
+/// How records of work are told apart.
 enum class WorkKind : uint8_t { Kernel, Copy, Fill, Graph, Call };
 
 /// What is put on a stream.
@@ -56,9 +57,8 @@ struct Work {
   uint64_t bytes = 0;
   const gpuasync_block *block = nullptr; ///< of a kernel
   uint32_t launches = 0, copies = 0, fills = 0;
-  /// Where the launch says what the work tells the host of its end by.
-  uint32_t *const *slot = nullptr;
-  const uint32_t *value = nullptr;
+  /// Where the launch says by which word the host learns of the work's end.
+  const Completion *completion = nullptr;
 };
 
 /// One piece of work as the trace keeps it: names and places belong to the

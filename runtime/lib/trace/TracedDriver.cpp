@@ -45,6 +45,16 @@ struct HostCall : HostScope {
 
 } // namespace
 
+Extensions TracedDriver::extensionsOf(Device &inner) {
+  Extensions all = inner.extensions;
+  if (all.graphs)
+    all.graphs = this;
+  if (all.foreign)
+    all.foreign = this;
+  all.observer = this;
+  return all;
+}
+
 TracedDriver::~TracedDriver() {
   // A kernel that never ends keeps its time, as it keeps its memory.
   std::lock_guard<std::mutex> lock(trace.mutex);
@@ -116,11 +126,13 @@ TracedDriver::SpanRef TracedDriver::begin(NativeStream stream,
                                           const Work &work) noexcept {
   Uncounted uncounted;
   SpanRef span;
+  if (!inner.extensions.clock)
+    return span; // a device without times is not in the trace
   (void)guard([&]() -> Status {
     // What is captured runs when its graph does.
     CaptureState state;
     if (isVendors)
-      RETURN_IF_ERROR(inner.captureState(stream, state));
+      RETURN_IF_ERROR(captureStateOf(inner, stream, state));
     if (state.kind != CaptureState::None)
       return Status();
     {
@@ -133,7 +145,7 @@ TracedDriver::SpanRef TracedDriver::begin(NativeStream stream,
       nameOnce(0);
       span = trace.makeSpan(work);
     }
-    Status status = inner.beginTiming(stream, span->timing);
+    Status status = inner.extensions.clock->beginTiming(stream, span->timing);
     if (!status.ok())
       span = nullptr;
     return status;
@@ -146,7 +158,8 @@ void TracedDriver::end(NativeStream stream, const SpanRef &span,
   if (!span)
     return;
   Uncounted uncounted;
-  Status ended = guard([&] { return inner.endTiming(stream, span->timing); });
+  Status ended = guard(
+      [&] { return inner.extensions.clock->endTiming(stream, span->timing); });
   bool kept = false, many = false;
   {
     std::lock_guard<std::mutex> lock(trace.mutex);
@@ -188,7 +201,7 @@ void TracedDriver::addDone(NativeStream stream, const Work &work,
 void TracedDriver::giveUp(const SpanRef &span) noexcept {
   span->state = Span::State::Lost;
   span->after.clear();
-  inner.dropTiming(span->timing);
+  inner.extensions.clock->dropTiming(span->timing);
   // The cpu device writes it when it comes to the operation.
   if (isVendors || span->timing.known.load())
     return;
@@ -260,14 +273,16 @@ bool TracedDriver::harvestSome(bool &any) {
     for (; count < spans.size(); ++count) {
       DeviceTiming &timing = spans[count]->timing;
       if (!timing.known.load(std::memory_order_acquire) &&
-          (!inner.readTiming(timing).ok() || !timing.known.load()))
+          (!inner.extensions.clock->readTiming(timing).ok() ||
+           !timing.known.load()))
         break;
-      inner.dropTiming(timing);
+      inner.extensions.clock->dropTiming(timing);
     }
     more |= count == harvestAtOnce;
     spans.resize(count);
   }
-  const int64_t error = inner.timingError();
+  DeviceClock *clock = inner.extensions.clock;
+  const int64_t error = clock ? clock->timingError() : 0;
   std::vector<SpanRef> settled;
   std::unique_lock<std::mutex> lock(trace.mutex);
   if (session != trace.session)
@@ -342,61 +357,12 @@ Status TracedDriver::put(NativeStream stream, const char *name,
       span->cause = lastRecordOfThread();
     status = guard(start);
   }
-  if (span && work.slot && *work.slot) {
-    span->slot = *work.slot;
-    span->value = *work.value;
+  if (span && work.completion && work.completion->word) {
+    span->slot = work.completion->word;
+    span->value = work.completion->value;
   }
   end(stream, span, status);
   return status;
-}
-
-template <typename Start>
-Status TracedDriver::putLaunch(NativeStream stream,
-                               const gpuasync_kernel &kernel,
-                               const gpuasync_block &block,
-                               const gpuasync_site *site, Start start,
-                               uint32_t *const *slot, const uint32_t *value) {
-  Work work;
-  work.slot = slot;
-  work.value = value;
-  work.kind = WorkKind::Kernel;
-  work.name = kernel.name;
-  work.site = site;
-  work.block = &block;
-  work.launches = 1;
-  return put(stream, "launch", work, start);
-}
-
-Status TracedDriver::launch(NativeStream stream, NativeFunction function,
-                            const gpuasync_kernel &kernel,
-                            const gpuasync_block &block,
-                            const gpuasync_site *site) {
-  return putLaunch(stream, kernel, block, site, [&] {
-    return inner.launch(stream, function, kernel, block, site);
-  });
-}
-
-Status TracedDriver::launch(NativeStream stream, NativeFunction function,
-                            const gpuasync_kernel &kernel,
-                            const gpuasync_block &block,
-                            const gpuasync_site *site, uint32_t signal,
-                            uint32_t *&slot, uint32_t &value) {
-  return putLaunch(
-      stream, kernel, block, site,
-      [&] {
-        return inner.launch(stream, function, kernel, block, site, signal, slot,
-                            value);
-      },
-      &slot, &value);
-}
-
-Status TracedDriver::launchPointers(
-    NativeStream stream, NativeFunction function, const gpuasync_kernel &kernel,
-    const gpuasync_block &block, void **parameters, const gpuasync_site *site) {
-  return putLaunch(stream, kernel, block, site, [&] {
-    return inner.launchPointers(stream, function, kernel, block, parameters,
-                                site);
-  });
 }
 
 /// Where the driver can say on which side memory is, the direction.
@@ -413,64 +379,87 @@ const char *TracedDriver::copyName(const void *destination,
   return from == to ? "copy" : from ? "upload" : "download";
 }
 
-Status TracedDriver::copy(NativeStream stream, void *destination,
-                          const void *source, uint64_t bytes,
-                          const gpuasync_site *site) {
-  Work work;
-  work.name = copyName(destination, source);
-  work.site = site;
-  work.bytes = bytes;
-  return put(stream, "copy", work, [&] {
-    return inner.copy(stream, destination, source, bytes, site);
-  });
-}
-
-Status TracedDriver::copyStrided(NativeStream stream, const StridedCopy &copy,
-                                 const gpuasync_site *site) {
-  Work work;
-  work.name = copyName(copy.destination, copy.source);
-  work.site = site;
-  work.bytes = bytesOf(copy);
-  return put(stream, "copy", work,
-             [&] { return inner.copyStrided(stream, copy, site); });
-}
-
-Status TracedDriver::fillStrided(NativeStream stream, const StridedFill &fill,
-                                 const gpuasync_site *site) {
-  Work work;
-  work.kind = WorkKind::Fill;
-  work.name = "fill";
-  work.site = site;
-  work.bytes = bytesOf(fill);
-  return put(stream, "fill", work,
-             [&] { return inner.fillStrided(stream, fill, site); });
-}
-
-TracedDriver::Node TracedDriver::nodeOf(const GraphNode &node) {
-  switch (node.kind) {
-  case GraphNode::Kind::Copy:
-    return {WorkKind::Copy, node.empty, node.empty ? 0 : bytesOf(*node.copy)};
-  case GraphNode::Kind::Fill:
-    return {WorkKind::Fill, node.empty, node.empty ? 0 : bytesOf(*node.fill)};
-  case GraphNode::Kind::Captured:
-    return {WorkKind::Call, false, 0};
-  case GraphNode::Kind::Launch:
-    break;
+static uint64_t movedBytes(const Command &command) {
+  switch (command.kind) {
+  case Command::Kind::CopyBytes:
+    return command.bytes.bytes;
+  case Command::Kind::Copy:
+    return bytesOf(*command.copy);
+  case Command::Kind::Fill:
+    return bytesOf(*command.fill);
+  default:
+    return 0;
   }
-  return {WorkKind::Kernel, node.empty, 0};
+}
+
+static Work launchOf(const Command::Launch &launch, const gpuasync_site *site) {
+  Work work;
+  work.kind = WorkKind::Kernel;
+  work.name = launch.kernel->name;
+  work.site = site;
+  work.block = launch.block;
+  work.launches = 1;
+  return work;
+}
+
+Work TracedDriver::workOf(const Command &command) {
+  if (command.kind == Command::Kind::Launch) {
+    Work work = launchOf(command.launch, command.site);
+    work.completion = command.completion;
+    return work;
+  }
+  Work work;
+  work.site = command.site;
+  work.bytes = movedBytes(command);
+  if (isCopy(command)) {
+    work.name = copyName(destinationOf(command), sourceOf(command));
+  } else if (command.kind == Command::Kind::Fill) {
+    work.kind = WorkKind::Fill;
+    work.name = "fill";
+  } else {
+    work.kind = WorkKind::Call;
+    work.name = "call";
+  }
+  return work;
+}
+
+Status TracedDriver::submit(NativeStream stream, const Command &command) {
+  auto start = [&] { return inner.submit(stream, command); };
+  // The runtime's own calls are a part of its copies.
+  if (!tracing() || command.kind == Command::Kind::Call)
+    return start();
+  const Work work = workOf(command);
+  const char *name = work.kind == WorkKind::Kernel ? "launch"
+                     : work.kind == WorkKind::Copy ? "copy"
+                     : work.kind == WorkKind::Fill ? "fill"
+                                                   : "host function";
+  return put(stream, name, work, start);
+}
+
+Status TracedDriver::launchPointers(NativeStream stream,
+                                    const Command::Launch &launch,
+                                    void **parameters,
+                                    const gpuasync_site *site) {
+  return put(stream, "launch", launchOf(launch, site), [&] {
+    return inner.extensions.foreign->launchPointers(stream, launch, parameters,
+                                                    site);
+  });
 }
 
 Status TracedDriver::makeGraph(const GraphNode *nodes, uint32_t count,
                                bool anyUpdate, NativeGraph &out) {
-  HostCall call("make graph", nodes[0].site);
-  RETURN_IF_ERROR(inner.makeGraph(nodes, count, anyUpdate, out));
+  HostCall call("make graph", nodes[0].command.site);
+  RETURN_IF_ERROR(
+      inner.extensions.graphs->makeGraph(nodes, count, anyUpdate, out));
   // Without memory it is launched as one of which nothing is known.
   (void)guard([&] {
     Graph graph;
     for (uint32_t i = 0; i < count; ++i) {
-      graph.nodes.push_back(nodeOf(nodes[i]));
+      const Command &command = nodes[i].command;
+      graph.nodes.push_back({command.kind, command.empty,
+                             command.empty ? 0 : movedBytes(command)});
       if (!graph.site)
-        graph.site = nodes[i].site;
+        graph.site = command.site;
     }
     std::lock_guard<std::mutex> lock(trace.mutex);
     graph.session = trace.session;
@@ -490,24 +479,28 @@ TracedDriver::Graph *TracedDriver::find(NativeGraph graph) {
 Status TracedDriver::updateGraph(NativeGraph graph, const uint32_t *indices,
                                  const GraphNode *nodes, uint32_t count,
                                  uint32_t &failed) {
-  HostCall call("update graph", count ? nodes[0].site : nullptr);
-  RETURN_IF_ERROR(inner.updateGraph(graph, indices, nodes, count, failed));
+  HostCall call("update graph", count ? nodes[0].command.site : nullptr);
+  RETURN_IF_ERROR(inner.extensions.graphs->updateGraph(graph, indices, nodes,
+                                                       count, failed));
   std::lock_guard<std::mutex> lock(trace.mutex);
   if (Graph *known = find(graph))
-    for (uint32_t i = 0; i < count; ++i)
-      known->nodes[indices[i]] = nodeOf(nodes[i]);
+    for (uint32_t i = 0; i < count; ++i) {
+      const Command &command = nodes[i].command;
+      known->nodes[indices[i]] = {command.kind, command.empty,
+                                  command.empty ? 0 : movedBytes(command)};
+    }
   return Status();
 }
 
-template <typename Start>
-Status TracedDriver::putGraph(NativeGraph graph, NativeStream stream,
-                              Start start, uint32_t *const *slot,
-                              const uint32_t *value) {
+Status TracedDriver::launchGraph(NativeGraph graph, NativeStream stream,
+                                 Completion *completion) {
+  auto start = [&] {
+    return inner.extensions.graphs->launchGraph(graph, stream, completion);
+  };
   if (!tracing())
     return start();
   Work work;
-  work.slot = slot;
-  work.value = value;
+  work.completion = completion;
   work.kind = WorkKind::Graph;
   work.name = "graph";
   {
@@ -518,25 +511,14 @@ Status TracedDriver::putGraph(NativeGraph graph, NativeStream stream,
         work.bytes += node.bytes;
         if (node.empty)
           continue;
-        work.launches += node.kind == WorkKind::Kernel;
-        work.copies += node.kind == WorkKind::Copy;
-        work.fills += node.kind == WorkKind::Fill;
+        work.launches += node.kind == Command::Kind::Launch;
+        work.copies += node.kind == Command::Kind::CopyBytes ||
+                       node.kind == Command::Kind::Copy;
+        work.fills += node.kind == Command::Kind::Fill;
       }
     }
   }
   return put(stream, "launch graph", work, start);
-}
-
-Status TracedDriver::launchGraph(NativeGraph graph, NativeStream stream) {
-  return putGraph(graph, stream,
-                  [&] { return inner.launchGraph(graph, stream); });
-}
-Status TracedDriver::launchGraph(NativeGraph graph, NativeStream stream,
-                                 uint32_t *&slot, uint32_t &value) {
-  return putGraph(
-      graph, stream,
-      [&] { return inner.launchGraph(graph, stream, slot, value); }, &slot,
-      &value);
 }
 
 void TracedDriver::destroyGraph(NativeGraph graph) noexcept {
@@ -544,7 +526,7 @@ void TracedDriver::destroyGraph(NativeGraph graph) noexcept {
     std::lock_guard<std::mutex> lock(trace.mutex);
     graphs.erase(graph);
   }
-  inner.destroyGraph(graph);
+  inner.extensions.graphs->destroyGraph(graph);
 }
 
 //===----------------------------------------------------------------------===//
@@ -637,7 +619,8 @@ Status TracedDriver::adoptModule(const gpuasync_module &module,
                                  const gpuasync_image &image, void *foreign,
                                  NativeModule &out, NativeFunction *functions) {
   HostCall call("load module");
-  return inner.adoptModule(module, image, foreign, out, functions);
+  return inner.extensions.foreign->adoptModule(module, image, foreign, out,
+                                               functions);
 }
 void TracedDriver::unloadModule(NativeModule module) noexcept {
   HostCall call("unload module");
@@ -647,69 +630,11 @@ Status TracedDriver::findFunction(NativeModule loaded,
                                   const gpuasync_module &module,
                                   const gpuasync_image &image,
                                   NativeFunction &out) {
-  return inner.findFunction(loaded, module, image, out);
+  return inner.extensions.foreign->findFunction(loaded, module, image, out);
 }
 
-Status TracedDriver::makeCurrent(SavedContext &saved) {
-  return inner.makeCurrent(saved);
-}
-void TracedDriver::suspend() noexcept { inner.suspend(); }
-Status TracedDriver::resume() { return inner.resume(); }
-Status TracedDriver::createStream(NativeStream &out) {
-  return inner.createStream(out);
-}
-Status TracedDriver::externalStream(void *native, NativeStream &out) {
-  return inner.externalStream(native, out);
-}
-Status TracedDriver::captureState(NativeStream stream, CaptureState &out) {
-  return inner.captureState(stream, out);
-}
-Status TracedDriver::queryStream(NativeStream stream, bool &done) {
-  return inner.queryStream(stream, done);
-}
-void TracedDriver::cancelStream(NativeStream stream) {
-  inner.cancelStream(stream);
-}
-bool TracedDriver::endsSoon(NativeStream stream) {
-  return inner.endsSoon(stream);
-}
-Status TracedDriver::waitStream(NativeStream stream, int64_t timeoutNs,
-                                bool &done) {
-  return inner.waitStream(stream, timeoutNs, done);
-}
-void TracedDriver::resetStream(NativeStream stream) noexcept {
-  inner.resetStream(stream);
-}
-Status TracedDriver::createEvent(NativeEvent &out) {
-  return inner.createEvent(out);
-}
-Status TracedDriver::queryEvent(NativeEvent event, bool &done) {
-  return inner.queryEvent(event, done);
-}
-Status TracedDriver::waitEvent(NativeEvent event, int64_t timeoutNs,
-                               bool &done) {
-  return inner.waitEvent(event, timeoutNs, done);
-}
-Status TracedDriver::writeFlag(NativeStream stream, uint32_t *slot,
-                               uint32_t value) {
-  return inner.writeFlag(stream, slot, value);
-}
-uint32_t TracedDriver::missing() const { return inner.missing(); }
-uint64_t TracedDriver::generation() const { return inner.generation(); }
-Status TracedDriver::call(NativeStream stream, void (*function)(void *),
-                          void *argument) {
-  return inner.call(stream, function, argument);
-}
-Status TracedDriver::callHost(NativeStream stream, int32_t (*function)(void *),
-                              const void *arguments, uint64_t bytes,
-                              const gpuasync_site *site) {
-  Work work;
-  work.kind = WorkKind::Call;
-  work.name = "call";
-  work.site = site;
-  return put(stream, "host function", work, [&] {
-    return inner.callHost(stream, function, arguments, bytes, site);
-  });
+Status TracedDriver::devicePointer(void *host, void *&out) {
+  return inner.extensions.foreign->devicePointer(host, out);
 }
 void TracedDriver::beginLibrary(NativeStream stream,
                                 const gpuasync_site *site) noexcept {
@@ -743,16 +668,6 @@ void TracedDriver::endLibrary(NativeStream stream) noexcept {
   }
   end(stream, span, Status());
 }
-Status TracedDriver::allocAsync(NativeStream stream, uint64_t bytes,
-                                void *&out) {
-  return inner.allocAsync(stream, bytes, out);
-}
-Status TracedDriver::freeAsync(NativeStream stream, void *pointer) {
-  return inner.freeAsync(stream, pointer);
-}
-void TracedDriver::trimMemory(uint64_t keepBytes) noexcept {
-  inner.trimMemory(keepBytes);
-}
 Status TracedDriver::allocMemory(MemoryKind kind, uint64_t bytes, void *&out) {
   HostCall call("allocate");
   return inner.allocMemory(kind, bytes, out);
@@ -761,9 +676,6 @@ void TracedDriver::freeMemory(MemoryKind kind, void *pointer) noexcept {
   HostCall call("free");
   inner.freeMemory(kind, pointer);
 }
-void TracedDriver::memoryInfo(uint64_t &freeBytes, uint64_t &totalBytes) {
-  inner.memoryInfo(freeBytes, totalBytes);
-}
 Status TracedDriver::registerHost(void *pointer, uint64_t bytes, bool &owned) {
   HostCall call("register host memory");
   return inner.registerHost(pointer, bytes, owned);
@@ -771,18 +683,4 @@ Status TracedDriver::registerHost(void *pointer, uint64_t bytes, bool &owned) {
 void TracedDriver::unregisterHost(void *pointer) noexcept {
   HostCall call("unregister host memory");
   inner.unregisterHost(pointer);
-}
-PointerKind TracedDriver::pointerKind(const void *pointer) {
-  return inner.pointerKind(pointer);
-}
-Status TracedDriver::devicePointer(void *host, void *&out) {
-  return inner.devicePointer(host, out);
-}
-Status TracedDriver::encodeTensorMap(const TensorMap &map, void *out) {
-  return inner.encodeTensorMap(map, out);
-}
-uint32_t TracedDriver::unfinished(NativeStream stream,
-                                  const gpuasync_site **sites,
-                                  uint32_t capacity) {
-  return inner.unfinished(stream, sites, capacity);
 }

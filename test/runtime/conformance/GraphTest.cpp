@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls the driver's own interface (DriverContext::makeGraph and its like) on
+// Calls the driver's own interface (DeviceGraphs) on
 // each device that has graphs; all values are checked.
 //===----------------------------------------------------------------------===//
 
@@ -37,37 +37,24 @@ public:
   uint32_t launch(KernelIndex kernel, int64_t grid, int64_t block,
                   const Params &params, std::vector<uint32_t> after = {},
                   bool empty = false) {
-    GraphNode node;
-    node.kind = GraphNode::Kind::Launch;
-    node.function = functions[kernel];
-    node.kernel = &program.kernels[kernel];
     blocks.push_back({});
     setLaunch(blocks.back(), kernel, grid, block, params);
-    node.block = &blocks.back();
-    node.empty = empty;
-    return add(node, std::move(after));
+    Command command(functions[kernel], program.kernels[kernel], blocks.back(),
+                    nullptr);
+    command.empty = empty;
+    return add(command, std::move(after));
   }
   uint32_t copy(const StridedCopy &copy, std::vector<uint32_t> after = {}) {
-    GraphNode node;
-    node.kind = GraphNode::Kind::Copy;
     copies.push_back(copy);
-    node.copy = &copies.back();
-    return add(node, std::move(after));
+    return add(Command(copies.back(), nullptr), std::move(after));
   }
   uint32_t copy(void *to, const void *from, uint64_t bytes,
                 std::vector<uint32_t> after = {}) {
-    StridedCopy plain;
-    plain.destination = to;
-    plain.source = from;
-    plain.elementBytes = bytes;
-    return copy(plain, std::move(after));
+    return add(Command(ByteCopy{to, from, bytes}, nullptr), std::move(after));
   }
   uint32_t fill(const StridedFill &fill, std::vector<uint32_t> after = {}) {
-    GraphNode node;
-    node.kind = GraphNode::Kind::Fill;
     fills.push_back(fill);
-    node.fill = &fills.back();
-    return add(node, std::move(after));
+    return add(Command(fills.back(), nullptr), std::move(after));
   }
 
   /// Other arguments of a node.
@@ -76,48 +63,51 @@ public:
            const Params &params) {
     blocks.push_back({});
     setLaunch(blocks.back(), kernel, grid, block, params);
-    list[index].block = &blocks.back();
+    list[index].command.launch.block = &blocks.back();
   }
   void set(uint32_t index, const StridedCopy &copy) {
     copies.push_back(copy);
-    list[index].copy = &copies.back();
+    change(index, Command(copies.back(), nullptr));
   }
   void set(uint32_t index, void *to, const void *from, uint64_t bytes) {
-    StridedCopy plain;
-    plain.destination = to;
-    plain.source = from;
-    plain.elementBytes = bytes;
-    set(index, plain);
+    change(index, Command(ByteCopy{to, from, bytes}, nullptr));
   }
   void set(uint32_t index, const StridedFill &fill) {
     fills.push_back(fill);
-    list[index].fill = &fills.back();
+    change(index, Command(fills.back(), nullptr));
   }
 
-  Status make(DriverContext &context, NativeGraph &out,
-              bool anyUpdate = false) {
-    return context.makeGraph(list.data(), uint32_t(list.size()), anyUpdate,
-                             out);
+  Status make(Device &context, NativeGraph &out, bool anyUpdate = false) {
+    return context.extensions.graphs->makeGraph(
+        list.data(), uint32_t(list.size()), anyUpdate, out);
   }
-  Status update(DriverContext &context, NativeGraph graph,
+  Status update(Device &context, NativeGraph graph,
                 const std::vector<uint32_t> &indices) {
     std::vector<GraphNode> changed;
     for (uint32_t index : indices)
       changed.push_back(list[index]);
     uint32_t failed = 0;
-    return context.updateGraph(graph, indices.data(), changed.data(),
-                               uint32_t(changed.size()), failed);
+    return context.extensions.graphs->updateGraph(
+        graph, indices.data(), changed.data(), uint32_t(changed.size()),
+        failed);
   }
 
   std::vector<GraphNode> list;
 
 private:
-  uint32_t add(GraphNode node, std::vector<uint32_t> after) {
+  uint32_t add(const Command &command, std::vector<uint32_t> after) {
+    GraphNode node;
+    node.command = command;
     edges.push_back(std::move(after));
     node.after = edges.back().data();
     node.afterCount = uint32_t(edges.back().size());
     list.push_back(node);
     return uint32_t(list.size() - 1);
+  }
+  void change(uint32_t index, const Command &to) {
+    const bool empty = list[index].command.empty;
+    list[index].command = to;
+    list[index].command.empty = empty;
   }
   template <typename Params>
   void setLaunch(gpuasync_block &out, KernelIndex kernel, int64_t grid,
@@ -197,7 +187,7 @@ protected:
     const bool asCompiled = strcmp(image->arch, "sm_90") == 0;
     overlaps = asCompiled && info.driverVersion >= 12030;
     signals =
-        asCompiled && (info.capabilities & ~context->missing() & CapFlagWait);
+        asCompiled && (info.capabilities & ~context->missing & CapFlagWait);
     OK(context->loadModule(program.module, *image, module, functions));
     OK(context->createStream(stream));
     OK(context->createStream(other));
@@ -227,8 +217,27 @@ protected:
               0u);
     EXPECT_EQ(mock->mock_live(nullptr), 0u);
   }
-  Status open(std::unique_ptr<DriverContext> &out) {
+  Status open(std::unique_ptr<Device> &out) {
     return driver->openContext(0, nullptr, out);
+  }
+  Status launchTold(NativeGraph graph, uint32_t *&slot, uint32_t &value) {
+    Completion completion;
+    Status status =
+        context->extensions.graphs->launchGraph(graph, stream, &completion);
+    slot = completion.word;
+    value = completion.value;
+    return status;
+  }
+  Status launchTold(NativeStream on, NativeFunction function,
+                    const gpuasync_kernel &kernel, const gpuasync_block &block,
+                    uint32_t signal, uint32_t *&slot, uint32_t &value) {
+    Completion completion;
+    completion.signal = signal;
+    Status status = context->submit(
+        on, Command(function, kernel, block, nullptr, &completion));
+    slot = completion.word;
+    value = completion.value;
+    return status;
   }
   static void waitFor(const uint32_t *slot, uint32_t value) {
     while (int32_t(__atomic_load_n(slot, __ATOMIC_ACQUIRE) - value) < 0)
@@ -254,13 +263,14 @@ protected:
   }
   std::vector<uint32_t> read(const uint32_t *from, uint64_t words) {
     uint32_t *to = pinned(words);
-    Status status = context->copy(stream, to, from, words * 4, nullptr);
+    Status status = context->submit(
+        stream, Command(ByteCopy{to, from, words * 4}, nullptr));
     EXPECT_TRUE(status.ok()) << status.message();
     wait(stream);
     return std::vector<uint32_t>(to, to + words);
   }
   void run(NativeGraph graph) {
-    OK(context->launchGraph(graph, stream));
+    OK(context->extensions.graphs->launchGraph(graph, stream, nullptr));
     wait(stream);
   }
   void closeGate() {
@@ -270,8 +280,8 @@ protected:
     *flag = 0;
     detail::GateParams params = {flag};
     gpuasync_block block = makeLaunch(1, 1, params);
-    OK(context->launch(stream, functions[Gate], program.kernels[Gate], block,
-                       nullptr));
+    OK(context->submit(stream, Command(functions[Gate], program.kernels[Gate],
+                                       block, nullptr)));
   }
   Nodes nodes() const {
     return Nodes(program, const_cast<NativeFunction *>(functions));
@@ -288,7 +298,7 @@ protected:
   TestProgram program;
   bool overlaps = false; ///< its kernels are made ready early
   bool signals = false;  ///< kernels tell the host of their end
-  std::unique_ptr<DriverContext> context;
+  std::unique_ptr<Device> context;
   SavedContext saved;
   gpuasync_image *image = nullptr; ///< of the module
   NativeModule module = nullptr;
@@ -319,7 +329,7 @@ TEST_P(Graphs, Chain) {
   for (int round = 0; round < 5; ++round)
     run(graph);
   EXPECT_EQ(read(x, 1024), std::vector<uint32_t>(1024, expected));
-  context->destroyGraph(graph);
+  context->extensions.graphs->destroyGraph(graph);
 }
 
 // One input, four branches of two, a join of what they made.
@@ -348,7 +358,7 @@ TEST_P(Graphs, Diamonds) {
     for (uint32_t i = 0; i < 64; ++i)
       ASSERT_EQ(values[i], (5 + i / 16) * 2 + i / 16 + 1) << i;
   }
-  context->destroyGraph(graph);
+  context->extensions.graphs->destroyGraph(graph);
 }
 
 TEST_P(Graphs, FanOutAndFanInOf1000) {
@@ -371,7 +381,7 @@ TEST_P(Graphs, FanOutAndFanInOf1000) {
     for (uint32_t i = 0; i < width; ++i)
       ASSERT_EQ(values[i], round * 100 + i + 1);
   }
-  context->destroyGraph(graph);
+  context->extensions.graphs->destroyGraph(graph);
 }
 
 // 1000 nodes that nothing comes before.
@@ -387,7 +397,7 @@ TEST_P(Graphs, ManyRoots) {
   std::vector<uint32_t> values = read(words, width);
   for (uint32_t i = 0; i < width; ++i)
     ASSERT_EQ(values[i], i * 3);
-  context->destroyGraph(graph);
+  context->extensions.graphs->destroyGraph(graph);
 }
 
 // A second root costs, and so does an empty kernel in front of a vendor's copy.
@@ -398,7 +408,7 @@ TEST_P(Graphs, OneRootAndShortCopiesByKernels) {
     GTEST_SKIP() << "calls are counted by the fake libraries only";
   const bool isCuda = std::string(driver->name()) == "cuda";
   const bool signals =
-      isCuda && (info.capabilities & ~context->missing() & CapFlagWait);
+      isCuda && (info.capabilities & ~context->missing & CapFlagWait);
   const size_t large = 512 << 10;
   uint32_t *x = device(large / 4), *y = device(large / 4);
   uint32_t *host = pinned(large / 4);
@@ -407,7 +417,7 @@ TEST_P(Graphs, OneRootAndShortCopiesByKernels) {
     NativeGraph graph = nullptr;
     Status status = list.make(*context, graph);
     EXPECT_TRUE(status.ok()) << status.message();
-    context->destroyGraph(graph);
+    context->extensions.graphs->destroyGraph(graph);
     return kernelNodes() - before;
   };
   for (size_t bytes : {size_t(256), large}) {
@@ -499,7 +509,7 @@ TEST_P(Graphs, CopiesBetweenAllKindsOfMemory) {
         OK(list.make(*context, graph));
         run(graph);
         ASSERT_EQ(memcmp(to, expected.data(), bytes), 0);
-        context->destroyGraph(graph);
+        context->extensions.graphs->destroyGraph(graph);
       }
   context->unregisterHost(registered);
   free(registered);
@@ -520,7 +530,7 @@ TEST_P(Graphs, CopiesOfMoreThan2GiB) {
   OK(list.make(*context, graph));
   if (!mock)
     run(graph);
-  context->destroyGraph(graph);
+  context->extensions.graphs->destroyGraph(graph);
   // A node that copies less cannot grow to that.
   Nodes second = nodes();
   uint32_t copy = second.copy(to, from, 4096);
@@ -530,7 +540,7 @@ TEST_P(Graphs, CopiesOfMoreThan2GiB) {
   if (!status.ok())
     EXPECT_EQ(status.code(), uint32_t(GPUASYNC_UNSUPPORTED))
         << status.message();
-  context->destroyGraph(graph);
+  context->extensions.graphs->destroyGraph(graph);
 }
 
 TEST_P(Graphs, FillsLikeTheHost) {
@@ -573,7 +583,7 @@ TEST_P(Graphs, FillsLikeTheHost) {
       ASSERT_EQ(memcmp(result, expected.data(), bytes), 0)
           << "round " << round << ", rank " << fill.rank << ", element "
           << fill.elementBytes;
-      context->destroyGraph(graph);
+      context->extensions.graphs->destroyGraph(graph);
     }
   }
 }
@@ -624,8 +634,9 @@ TEST_P(Graphs, Updates) {
                                     : 9u)
         << i;
   uint32_t failed = 0;
-  OK(context->updateGraph(graph, nullptr, nullptr, 0, failed));
-  context->destroyGraph(graph);
+  OK(context->extensions.graphs->updateGraph(graph, nullptr, nullptr, 0,
+                                             failed));
+  context->extensions.graphs->destroyGraph(graph);
 }
 
 TEST_P(Graphs, UpdatesCostACallANode) {
@@ -646,16 +657,16 @@ TEST_P(Graphs, UpdatesCostACallANode) {
     return made;
   };
   EXPECT_EQ(calls({store, copy}), 2u);
-  list.list[store].empty = true;
+  list.list[store].command.empty = true;
   EXPECT_EQ(calls({store}), 1u) << "disabled";
   EXPECT_EQ(calls({store}), 0u) << "as it was";
-  list.list[store].empty = false;
+  list.list[store].command.empty = false;
   EXPECT_EQ(calls({store}), 2u) << "arguments, enabled";
   uint64_t before = mock->mock_calls(nullptr);
-  OK(context->launchGraph(graph, stream));
+  OK(context->extensions.graphs->launchGraph(graph, stream, nullptr));
   EXPECT_EQ(mock->mock_calls(nullptr) - before, 1u);
   wait(stream);
-  context->destroyGraph(graph);
+  context->extensions.graphs->destroyGraph(graph);
 }
 
 // Nodes without threads keep order, and can get some.
@@ -673,20 +684,20 @@ TEST_P(Graphs, EmptyLaunches) {
     ASSERT_EQ(read(y, 64), std::vector<uint32_t>(64, 4));
   }
   list.set(middle, MulAdd, 1, 64, MulAddParams{x, 64, 10, 2});
-  list.list[middle].empty = false;
+  list.list[middle].command.empty = false;
   OK(list.update(*context, graph, {middle}));
   run(graph);
   EXPECT_EQ(read(y, 64), std::vector<uint32_t>(64, 33));
-  list.list[middle].empty = list.list[last].empty = true;
+  list.list[middle].command.empty = list.list[last].command.empty = true;
   OK(list.update(*context, graph, {last, middle}));
   run(graph);
   EXPECT_EQ(read(y, 64), std::vector<uint32_t>(64, 33));
   EXPECT_EQ(read(x, 64), std::vector<uint32_t>(64, 3));
-  list.list[last].empty = false;
+  list.list[last].command.empty = false;
   OK(list.update(*context, graph, {last}));
   run(graph);
   EXPECT_EQ(read(y, 64), std::vector<uint32_t>(64, 4));
-  context->destroyGraph(graph);
+  context->extensions.graphs->destroyGraph(graph);
 }
 
 // What is to be copied and filled is known later only.
@@ -698,9 +709,8 @@ TEST_P(Graphs, EmptyCopiesAndFills) {
   uint32_t fill = list.fill(StridedFill(), {copy});
   list.launch(MulAdd, 1, 64, MulAddParams{x, 64, 10, 0}, {fill});
   for (uint32_t node : {copy, fill}) {
-    list.list[node].empty = true;
-    list.list[node].copy = nullptr;
-    list.list[node].fill = nullptr;
+    list.list[node].command.empty = true;
+    list.list[node].command.copy = nullptr; // and `fill`
   }
   NativeGraph graph = nullptr;
   OK(list.make(*context, graph));
@@ -716,7 +726,7 @@ TEST_P(Graphs, EmptyCopiesAndFills) {
   whole.strides[0] = whole.elementBytes = 4;
   whole.pattern[0] = 8;
   list.set(fill, whole);
-  list.list[copy].empty = list.list[fill].empty = false;
+  list.list[copy].command.empty = list.list[fill].command.empty = false;
   OK(list.update(*context, graph, {copy, fill}));
   run(graph);
   EXPECT_EQ(read(y, 64), std::vector<uint32_t>(64, 3));
@@ -727,16 +737,16 @@ TEST_P(Graphs, EmptyCopiesAndFills) {
   copy = second.copy(y, x, 256, {first});
   NativeGraph other = nullptr;
   OK(second.make(*context, other));
-  second.list[copy].empty = true;
+  second.list[copy].command.empty = true;
   OK(second.update(*context, other, {copy}));
   run(other);
   EXPECT_EQ(read(y, 64), std::vector<uint32_t>(64, 3));
-  second.list[copy].empty = false;
+  second.list[copy].command.empty = false;
   OK(second.update(*context, other, {copy}));
   run(other);
   EXPECT_EQ(read(y, 64), std::vector<uint32_t>(64, 5));
-  context->destroyGraph(graph);
-  context->destroyGraph(other);
+  context->extensions.graphs->destroyGraph(graph);
+  context->extensions.graphs->destroyGraph(other);
 }
 
 TEST_P(Graphs, LargeParametersAndDynamicMemory) {
@@ -748,8 +758,8 @@ TEST_P(Graphs, LargeParametersAndDynamicMemory) {
   const uint32_t words = 1000;
   Nodes list = nodes();
   uint32_t shared = list.launch(Shared, 1, 1, SharedParams{out, words});
-  const_cast<gpuasync_block *>(list.list[shared].block)->dynamicSharedBytes =
-      words * 4;
+  const_cast<gpuasync_block *>(list.list[shared].command.launch.block)
+      ->dynamicSharedBytes = words * 4;
   uint32_t read = list.launch(ReadMap, 1, 1, map);
   NativeGraph graph = nullptr;
   OK(list.make(*context, graph));
@@ -764,7 +774,7 @@ TEST_P(Graphs, LargeParametersAndDynamicMemory) {
   run(graph);
   for (int i = 0; i < 16; ++i)
     EXPECT_EQ(map.out[i], 200 - i);
-  context->destroyGraph(graph);
+  context->extensions.graphs->destroyGraph(graph);
 }
 
 TEST_P(Graphs, CooperativeLaunches) {
@@ -775,7 +785,8 @@ TEST_P(Graphs, CooperativeLaunches) {
   uint32_t first = list.launch(Store, 1, 256, StoreParams{x, 4});
   uint32_t second =
       list.launch(MulAdd, 4, 64, MulAddParams{x, 256, 2, 1}, {first});
-  auto *block = const_cast<gpuasync_block *>(list.list[second].block);
+  auto *block =
+      const_cast<gpuasync_block *>(list.list[second].command.launch.block);
   block->flags = GPUASYNC_LAUNCH_COOPERATIVE;
   NativeGraph graph = nullptr;
   Status status = list.make(*context, graph);
@@ -790,20 +801,20 @@ TEST_P(Graphs, CooperativeLaunches) {
   list.set(second, MulAdd, 4, 64, MulAddParams{x, 256, 3, 1});
   status = list.update(*context, graph, {second});
   EXPECT_EQ(status.code(), uint32_t(GPUASYNC_UNSUPPORTED)) << "other flags";
-  const_cast<gpuasync_block *>(list.list[second].block)->flags =
+  const_cast<gpuasync_block *>(list.list[second].command.launch.block)->flags =
       GPUASYNC_LAUNCH_COOPERATIVE;
   OK(list.update(*context, graph, {second}));
   run(graph);
   EXPECT_EQ(read(x, 256), std::vector<uint32_t>(256, 13));
   list.set(second, MulAdd, 1 << 20, 64, MulAddParams{x, 256, 3, 1});
-  const_cast<gpuasync_block *>(list.list[second].block)->flags =
+  const_cast<gpuasync_block *>(list.list[second].command.launch.block)->flags =
       GPUASYNC_LAUNCH_COOPERATIVE;
   status = list.update(*context, graph, {second});
   EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
   EXPECT_NE(std::string(status.message()).find("holds at most"),
             std::string::npos)
       << status.message();
-  context->destroyGraph(graph);
+  context->extensions.graphs->destroyGraph(graph);
 }
 
 TEST_P(Graphs, OtherKindsOfNodesAreRefused) {
@@ -834,7 +845,7 @@ TEST_P(Graphs, OtherKindsOfNodesAreRefused) {
   if (mock || !status.ok())
     EXPECT_EQ(status.code(), uint32_t(GPUASYNC_UNSUPPORTED))
         << status.message();
-  context->destroyGraph(graph);
+  context->extensions.graphs->destroyGraph(graph);
 
   // A kernel that copies takes any.
   Nodes second = nodes();
@@ -846,7 +857,7 @@ TEST_P(Graphs, OtherKindsOfNodesAreRefused) {
   OK(second.update(*context, graph, {copy}));
   run(graph);
   EXPECT_EQ(read(y, 1024), std::vector<uint32_t>(host, host + 1024));
-  context->destroyGraph(graph);
+  context->extensions.graphs->destroyGraph(graph);
 }
 
 TEST_P(Graphs, LimitsAreNamedAtTheirNode) {
@@ -860,9 +871,9 @@ TEST_P(Graphs, LimitsAreNamedAtTheirNode) {
             ? list.launch(Store, int64_t(1) << 32, 1, StoreParams{x, 1})
             : list.launch(Store, 1, what == 1 ? 4096 : 1, StoreParams{x, 1});
     if (what == 2)
-      const_cast<gpuasync_block *>(list.list[bad].block)->dynamicSharedBytes =
-          1 << 30;
-    list.list[bad].site = &testSites.data()[index];
+      const_cast<gpuasync_block *>(list.list[bad].command.launch.block)
+          ->dynamicSharedBytes = 1 << 30;
+    list.list[bad].command.site = &testSites.data()[index];
     NativeGraph graph = nullptr;
     Status status = list.make(*context, graph);
     EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
@@ -887,14 +898,15 @@ TEST_P(Graphs, KeepTheOrderOfTheStream) {
   auto onStream = [&](KernelIndex kernel, auto params) {
     gpuasync_block block = makeLaunch(1, 64, params);
     block.paramBytes = program.kernels[kernel].paramBytes;
-    OK(context->launch(stream, functions[kernel], program.kernels[kernel],
-                       block, nullptr));
+    OK(context->submit(
+        stream,
+        Command(functions[kernel], program.kernels[kernel], block, nullptr)));
   };
   closeGate();
   onStream(Store, StoreParams{x, 40});
-  OK(context->launchGraph(graph, stream));
+  OK(context->extensions.graphs->launchGraph(graph, stream, nullptr));
   onStream(MulAdd, MulAddParams{y, 64, 2, 0});
-  OK(context->copy(stream, host, y, 256, nullptr));
+  OK(context->submit(stream, Command(ByteCopy{host, y, 256}, nullptr)));
   onStream(Store, StoreParams{x, 0});
   bool done = true;
   OK(context->queryStream(stream, done));
@@ -904,17 +916,17 @@ TEST_P(Graphs, KeepTheOrderOfTheStream) {
   second.launch(Store, 1, 64, StoreParams{z, 5});
   NativeGraph beside = nullptr;
   OK(second.make(*context, beside));
-  OK(context->launchGraph(beside, other));
+  OK(context->extensions.graphs->launchGraph(beside, other, nullptr));
   wait(other);
   OK(context->queryStream(stream, done));
   EXPECT_FALSE(done);
-  context->destroyGraph(beside);
+  context->extensions.graphs->destroyGraph(beside);
   openGate(flag);
   wait(stream);
   EXPECT_EQ(std::vector<uint32_t>(host, host + 64),
             std::vector<uint32_t>(64, 82));
   EXPECT_EQ(read(z, 64), std::vector<uint32_t>(64, 5));
-  context->destroyGraph(graph);
+  context->extensions.graphs->destroyGraph(graph);
 }
 
 // What is enqueued keeps the arguments that it was enqueued with.
@@ -932,18 +944,19 @@ TEST_P(Graphs, QueuedLaunchesKeepTheirArguments) {
     if (round == 1)
       list.set(store, Store, 1, 64, StoreParams{x, 2});
     if (round == 2) {
-      list.list[mul].empty = true;
+      list.list[mul].command.empty = true;
       if (overlaps) { // it must be run to keep its order
         EXPECT_EQ(list.update(*context, graph, {mul}).code(),
                   uint32_t(GPUASYNC_UNSUPPORTED));
-        list.list[mul].empty = false;
+        list.list[mul].command.empty = false;
         list.set(mul, MulAdd, 1, 64, MulAddParams{x, 64, 1, 0});
       }
       list.set(copy, y, x, 128);
     }
     OK(list.update(*context, graph, {store, mul, copy}));
-    OK(context->launchGraph(graph, stream));
-    OK(context->copy(stream, host + 64 * round, y, 256, nullptr));
+    OK(context->extensions.graphs->launchGraph(graph, stream, nullptr));
+    OK(context->submit(stream,
+                       Command(ByteCopy{host + 64 * round, y, 256}, nullptr)));
   }
   openGate(flag);
   wait(stream);
@@ -952,7 +965,7 @@ TEST_P(Graphs, QueuedLaunchesKeepTheirArguments) {
     EXPECT_EQ(host[64 + i], 20u);
     EXPECT_EQ(host[128 + i], i < 32 ? 2u : 20u);
   }
-  context->destroyGraph(graph);
+  context->extensions.graphs->destroyGraph(graph);
 }
 
 // A graph tells the host that its work is done, launch by launch, also one of
@@ -976,8 +989,8 @@ TEST_P(Graphs, TellsTheHostOfItsEnd_G08) {
       if (round % 5 == 4) { // not asked for
         run(graph);
       } else {
-        OK(context->launchGraph(graph, stream, slot, value));
-        if (!slot || !(info.capabilities & ~context->missing() & CapFlagWait)) {
+        OK(launchTold(graph, slot, value));
+        if (!slot || !(info.capabilities & ~context->missing & CapFlagWait)) {
           EXPECT_EQ(slot, nullptr);
           wait(stream);
         }
@@ -989,7 +1002,8 @@ TEST_P(Graphs, TellsTheHostOfItsEnd_G08) {
         ASSERT_EQ(host[64 + i], life * 3 + 8) << round;
       }
     }
-    context->destroyGraph(graph); // the last launch may not have ended
+    context->extensions.graphs->destroyGraph(
+        graph); // the last launch may not have ended
   }
   if (!slot)
     return;
@@ -1000,10 +1014,10 @@ TEST_P(Graphs, TellsTheHostOfItsEnd_G08) {
     list.launch(Store, 1, 64, StoreParams{x, 1});
     list.launch(Store, 1, 64, StoreParams{x + 64, 1});
     OK(list.make(*context, graph));
-    OK(context->launchGraph(graph, stream, slot, value));
+    OK(launchTold(graph, slot, value));
     EXPECT_EQ(slot, nullptr);
     wait(stream);
-    context->destroyGraph(graph);
+    context->extensions.graphs->destroyGraph(graph);
   }
   // It comes after the last of all branches.
   Nodes list = nodes();
@@ -1014,7 +1028,7 @@ TEST_P(Graphs, TellsTheHostOfItsEnd_G08) {
   openGate(flag);
   wait(stream);
   *flag = 0;
-  OK(context->launchGraph(graph, stream, slot, value));
+  OK(launchTold(graph, slot, value));
   bool done = true;
   OK(context->queryStream(stream, done));
   EXPECT_FALSE(done);
@@ -1022,7 +1036,7 @@ TEST_P(Graphs, TellsTheHostOfItsEnd_G08) {
   openGate(flag);
   wait(stream);
   EXPECT_EQ(__atomic_load_n(slot, __ATOMIC_ACQUIRE), value);
-  context->destroyGraph(graph);
+  context->extensions.graphs->destroyGraph(graph);
 }
 
 // The kernel that comes after all else tells the host itself, whatever it is
@@ -1044,12 +1058,12 @@ TEST_P(Graphs, LastKernelTellsTheHost_G08) {
     const uint32_t blocks = round % 2 ? words / 64 : 1;
     list.set(first, Store, words / 64, 64, StoreParams{x, round});
     list.set(last, AddUp, blocks, 64, AddUpParams{y, x, words, round});
-    list.list[last].empty = empty;
+    list.list[last].command.empty = empty;
     OK(list.update(*context, graph, {first, last}));
     if (round % 5 == 4) { // not asked for
       run(graph);
     } else {
-      OK(context->launchGraph(graph, stream, slot, value));
+      OK(launchTold(graph, slot, value));
       EXPECT_EQ(slot != nullptr, signals && !empty) << round;
       if (!slot)
         wait(stream);
@@ -1059,14 +1073,14 @@ TEST_P(Graphs, LastKernelTellsTheHost_G08) {
     if (empty)
       continue;
     // What another stream does is behind nothing of the graph's.
-    OK(context->copy(other, host, y, words * 4, nullptr));
+    OK(context->submit(other, Command(ByteCopy{host, y, words * 4}, nullptr)));
     wait(other);
     for (uint32_t i = 0; i < blocks * 64; ++i)
       ASSERT_EQ(host[i], (i < 64 ? round * 3 + 1 : round) + round)
           << round << " " << i;
   }
   wait(stream);
-  context->destroyGraph(graph);
+  context->extensions.graphs->destroyGraph(graph);
 }
 
 // Where the vendor refuses to have the last kernel tell the host, it does not
@@ -1080,37 +1094,38 @@ TEST_P(Graphs, LastKernelThatCannotBeAskedTellsNobody_G08) {
     list.launch(Store, 1, 64, StoreParams{x, 1});
     NativeGraph graph = nullptr;
     OK(list.make(*context, graph));
-    OK(context->launchGraph(graph, stream, told, value));
+    OK(launchTold(graph, told, value));
     waitFor(told, value);
     if (asked)
-      OK(context->launchGraph(graph, stream));
+      OK(context->extensions.graphs->launchGraph(graph, stream, nullptr));
     mock->mock_fail("cuGraphExecKernelNodeSetParams", 1, 2);
     if (asked)
-      EXPECT_FALSE(context->launchGraph(graph, stream, slot, value).ok());
+      EXPECT_FALSE(launchTold(graph, slot, value).ok());
     else
-      EXPECT_FALSE(context->launchGraph(graph, stream).ok());
+      EXPECT_FALSE(
+          context->extensions.graphs->launchGraph(graph, stream, nullptr).ok());
     mock->mock_fail(nullptr, 0, 0);
     for (uint32_t round = 0; round < 4; ++round) {
       list.set(0, Store, 1, 64, StoreParams{x, round});
       OK(list.update(*context, graph, {0}));
       const uint32_t before = *told;
-      OK(context->launchGraph(graph, stream));
+      OK(context->extensions.graphs->launchGraph(graph, stream, nullptr));
       wait(stream);
       EXPECT_EQ(*told, before) << round;
-      OK(context->launchGraph(graph, stream, told, value));
+      OK(launchTold(graph, told, value));
       wait(stream);
       EXPECT_EQ(*told, value) << round;
     }
     // Nor what an update that was refused has left.
-    gpuasync_block without = *list.list[0].block;
+    gpuasync_block without = *list.list[0].command.launch.block;
     without.paramBytes = 4;
-    list.list[0].block = &without;
+    list.list[0].command.launch.block = &without;
     EXPECT_FALSE(list.update(*context, graph, {0}).ok());
     const uint32_t before = *told;
-    OK(context->launchGraph(graph, stream));
+    OK(context->extensions.graphs->launchGraph(graph, stream, nullptr));
     wait(stream);
     EXPECT_EQ(*told, before);
-    context->destroyGraph(graph);
+    context->extensions.graphs->destroyGraph(graph);
   }
 }
 
@@ -1123,7 +1138,7 @@ TEST_P(Graphs, KernelsTellTheHost_L10) {
   OK(context->createStream(third));
   uint32_t taken[2] = {};
   for (uint32_t &each : taken)
-    if (!context->acquireSignal(each)) {
+    if (!context->extensions.signals->acquireSignal(each)) {
       ASSERT_FALSE(signals);
       context->destroyStream(third);
       GTEST_SKIP() << "no kernel tells the host of its end here";
@@ -1133,8 +1148,8 @@ TEST_P(Graphs, KernelsTellTheHost_L10) {
                     uint32_t *&slot, uint32_t &value) {
     gpuasync_block block = makeLaunch(grid, 64, params);
     block.paramBytes = program.kernels[kernel].paramBytes;
-    OK(context->launch(streams[s], functions[kernel], program.kernels[kernel],
-                       block, nullptr, taken[s], slot, value));
+    OK(launchTold(streams[s], functions[kernel], program.kernels[kernel], block,
+                  taken[s], slot, value));
   };
   for (uint32_t round = 0; round < 100; ++round) {
     const int s = round % 3 == 1;
@@ -1146,15 +1161,17 @@ TEST_P(Graphs, KernelsTellTheHost_L10) {
       const StoreParams params = {x[s], round + 1};
       gpuasync_block block = makeLaunch(words / 64, 64, params);
       block.paramBytes = program.kernels[Store].paramBytes;
-      OK(context->launch(streams[s], functions[Store], program.kernels[Store],
-                         block, nullptr));
+      OK(context->submit(
+          streams[s],
+          Command(functions[Store], program.kernels[Store], block, nullptr)));
     }
     launch(s, MulAdd, grid, MulAddParams{x[s], words, 2, 1}, slot, value);
     if (slot)
       waitFor(slot, value);
     else
       wait(streams[s]);
-    OK(context->copy(third, host, x[s], words * 4, nullptr));
+    OK(context->submit(third,
+                       Command(ByteCopy{host, x[s], words * 4}, nullptr)));
     wait(third);
     const uint32_t stored = round % 5 ? round : round + 1;
     for (uint32_t i = 0; i < words; ++i)
@@ -1166,8 +1183,8 @@ TEST_P(Graphs, KernelsTellTheHost_L10) {
     const GateParams params = {flag};
     gpuasync_block block = makeLaunch(1, 1, params);
     block.paramBytes = program.kernels[Gate].paramBytes;
-    OK(context->launch(stream, functions[Gate], program.kernels[Gate], block,
-                       nullptr, taken[0], slot, value));
+    OK(launchTold(stream, functions[Gate], program.kernels[Gate], block,
+                  taken[0], slot, value));
     bool done = true;
     OK(context->queryStream(stream, done));
     EXPECT_FALSE(done);
@@ -1178,7 +1195,7 @@ TEST_P(Graphs, KernelsTellTheHost_L10) {
   wait(stream);
   wait(other);
   for (uint32_t each : taken)
-    context->releaseSignal(each);
+    context->extensions.signals->releaseSignal(each);
   context->destroyStream(third);
 }
 
@@ -1186,7 +1203,7 @@ TEST_P(Graphs, KernelsTellTheHost_L10) {
 TEST_P(Graphs, WhatKernelsWroteToTheHostIsThere_L10) {
   const uint32_t words = 1 << 16;
   uint32_t *x = pinned(words), taken = 0;
-  if (!context->acquireSignal(taken)) {
+  if (!context->extensions.signals->acquireSignal(taken)) {
     ASSERT_FALSE(signals);
     GTEST_SKIP() << "no kernel tells the host of its end here";
   }
@@ -1195,8 +1212,8 @@ TEST_P(Graphs, WhatKernelsWroteToTheHostIsThere_L10) {
     gpuasync_block block = makeLaunch(words / 64, 64, params);
     block.paramBytes = program.kernels[Store].paramBytes;
     uint32_t *slot = nullptr, value = 0;
-    OK(context->launch(stream, functions[Store], program.kernels[Store], block,
-                       nullptr, taken, slot, value));
+    OK(launchTold(stream, functions[Store], program.kernels[Store], block,
+                  taken, slot, value));
     if (slot)
       waitFor(slot, value);
     else
@@ -1205,7 +1222,7 @@ TEST_P(Graphs, WhatKernelsWroteToTheHostIsThere_L10) {
       ASSERT_EQ(x[i], round) << i;
   }
   wait(stream);
-  context->releaseSignal(taken);
+  context->extensions.signals->releaseSignal(taken);
 }
 
 // What an image says of its kernels holds for those that are found later, too:
@@ -1218,29 +1235,28 @@ TEST_P(Graphs, FoundKernelsTellTheHost_L10) {
   table.kernels = &kernel;
   table.kernelCount = 1;
   NativeFunction found = nullptr;
-  OK(context->findFunction(module, table, *image, found));
+  OK(context->extensions.foreign->findFunction(module, table, *image, found));
   StoreParams params = {x, 5};
   gpuasync_block block = makeLaunch(1, words, params);
   block.paramBytes = kernel.paramBytes;
-  if (context->acquireSignal(taken)) {
+  if (context->extensions.signals->acquireSignal(taken)) {
     uint32_t *slot = nullptr, value = 0;
-    OK(context->launch(stream, found, kernel, block, nullptr, taken, slot,
-                       value));
+    OK(launchTold(stream, found, kernel, block, taken, slot, value));
     ASSERT_EQ(slot != nullptr, signals);
     if (slot)
       waitFor(slot, value);
     wait(stream);
-    context->releaseSignal(taken);
+    context->extensions.signals->releaseSignal(taken);
   }
   params.value = 6;
-  OK(context->launch(stream, found, kernel, block, nullptr));
+  OK(context->submit(stream, Command(found, kernel, block, nullptr)));
   if (signals || !mock) { // the model of HIP takes no pointers
     params.value = 7;
     void *parameters[] = {&params.out, &params.value};
-    OK(context->launchPointers(stream, found, kernel, block, parameters,
-                               nullptr));
+    OK(context->extensions.foreign->launchPointers(
+        stream, {found, &kernel, &block}, parameters, nullptr));
   }
-  OK(context->copy(stream, host, x, words * 4, nullptr));
+  OK(context->submit(stream, Command(ByteCopy{host, x, words * 4}, nullptr)));
   wait(stream);
   EXPECT_EQ(host[words - 1], params.value);
 }
@@ -1264,8 +1280,8 @@ TEST_P(Graphs, KernelsOverlapOnlyWhereTheyWait_G07) {
     last = list.launch(AddUp, words / 256, 256, AddUpParams{to, from, words, i},
                        {last});
     if (i % 3 == 1) { // this one's image does not say it
-      list.list[last].function = functionsOf[AddUp];
-      list.list[last].kernel = &plain.kernels[AddUp];
+      list.list[last].command.launch.function = functionsOf[AddUp];
+      list.list[last].command.launch.kernel = &plain.kernels[AddUp];
     }
     if (i % 7 == 6)
       last = list.copy(from, to, words * 4, {last});
@@ -1276,7 +1292,7 @@ TEST_P(Graphs, KernelsOverlapOnlyWhereTheyWait_G07) {
     ASSERT_EQ(read(x, words), std::vector<uint32_t>(words, 1 + 29 * 30 / 2))
         << round;
   }
-  context->destroyGraph(graph);
+  context->extensions.graphs->destroyGraph(graph);
   context->unloadModule(second);
 }
 
@@ -1296,13 +1312,14 @@ TEST_P(Graphs, TwoOfOneModuleAtOnce) {
   }
   for (int round = 0; round < 50; ++round)
     for (int g = 0; g < 2; ++g)
-      OK(context->launchGraph(graphs[g], streams[g]));
+      OK(context->extensions.graphs->launchGraph(graphs[g], streams[g],
+                                                 nullptr));
   wait(stream);
   wait(other);
   EXPECT_EQ(read(x[0], 64), std::vector<uint32_t>(64, 31));
   EXPECT_EQ(read(x[1], 64), std::vector<uint32_t>(64, 32 + 62));
   for (NativeGraph graph : graphs)
-    context->destroyGraph(graph);
+    context->extensions.graphs->destroyGraph(graph);
 }
 
 // One executable on two streams: its launches come one after the other.
@@ -1319,14 +1336,15 @@ TEST_P(Graphs, LaunchesOfOneGraphDoNotOverlap_G04) {
   clear.rank = 1;
   clear.sizes[0] = 64;
   clear.strides[0] = clear.elementBytes = 4;
-  OK(context->fillStrided(stream, clear, nullptr));
+  OK(context->submit(stream, Command(clear, nullptr)));
   wait(stream);
   for (int round = 0; round < 20; ++round)
-    OK(context->launchGraph(graph, round % 2 ? stream : other));
+    OK(context->extensions.graphs->launchGraph(
+        graph, round % 2 ? stream : other, nullptr));
   wait(stream);
   wait(other);
   EXPECT_EQ(read(x, 64), std::vector<uint32_t>(64, 100));
-  context->destroyGraph(graph);
+  context->extensions.graphs->destroyGraph(graph);
 }
 
 // Each call of the vendor's fails in turn: nothing is left, and the next try
@@ -1362,7 +1380,7 @@ TEST_P(Graphs, FailedCallsLeaveNothing_G05) {
     // A question or a change of mode that fails may be answered otherwise.
     EXPECT_EQ(status.ok(), graph != nullptr);
     if (status.ok())
-      context->destroyGraph(graph);
+      context->extensions.graphs->destroyGraph(graph);
     else
       EXPECT_NE(std::string(status.message()).find(call), std::string::npos)
           << status.message();
@@ -1378,8 +1396,8 @@ TEST_P(Graphs, FailedCallsLeaveNothing_G05) {
   fillIn(list);
   NativeGraph graph = nullptr;
   OK(list.make(*context, graph));
-  list.list[2].empty = false;
-  const_cast<gpuasync_block *>(list.list[2].block)->grid[0] = 1;
+  list.list[2].command.empty = false;
+  const_cast<gpuasync_block *>(list.list[2].command.launch.block)->grid[0] = 1;
   for (uint64_t n = 1;; ++n) {
     mock->mock_fail(nullptr, n, outOfMemory);
     Status status = list.update(*context, graph, {0, 1, 2, 3});
@@ -1394,8 +1412,9 @@ TEST_P(Graphs, FailedCallsLeaveNothing_G05) {
           << status.message();
   }
   mock->mock_fail(nullptr, 1, outOfMemory);
-  EXPECT_EQ(context->launchGraph(graph, stream).code(),
-            uint32_t(GPUASYNC_OUT_OF_MEMORY));
+  EXPECT_EQ(
+      context->extensions.graphs->launchGraph(graph, stream, nullptr).code(),
+      uint32_t(GPUASYNC_OUT_OF_MEMORY));
   mock->mock_fail(nullptr, 0, 0);
   run(graph);
   EXPECT_EQ(read(x, 64), std::vector<uint32_t>(64, 1));
@@ -1406,19 +1425,19 @@ TEST_P(Graphs, FailedCallsLeaveNothing_G05) {
     NativeGraph second = nullptr;
     OK(list.make(*context, second));
     mock->mock_fail(call.c_str(), 1, outOfMemory);
-    context->destroyGraph(second);
+    context->extensions.graphs->destroyGraph(second);
     EXPECT_STREQ(mock->mock_failed(), call.c_str());
     mock->mock_fail(nullptr, 0, 0);
     EXPECT_EQ(mock->mock_live("graph"), 1u);
     EXPECT_EQ(mock->mock_live("executable"), 1u);
   }
-  context->destroyGraph(graph);
+  context->extensions.graphs->destroyGraph(graph);
 }
 
 TEST_P(Graphs, LeftOnesAreCounted) {
   if (std::string(driver->name()) == "hip")
     GTEST_SKIP() << "what is left when a device is closed stays there";
-  std::unique_ptr<DriverContext> second;
+  std::unique_ptr<Device> second;
   OK(open(second));
   SavedContext inner;
   OK(second->makeCurrent(inner));
@@ -1428,15 +1447,14 @@ TEST_P(Graphs, LeftOnesAreCounted) {
   fill.destination = memoryOfIt;
   fill.elementBytes = 4;
   GraphNode node;
-  node.kind = GraphNode::Kind::Fill;
-  node.fill = &fill;
+  node.command = Command(fill, nullptr);
   NativeGraph left = nullptr, given = nullptr;
   {
     LeftBehind nobodys;
-    OK(second->makeGraph(&node, 1, false, left));
+    OK(second->extensions.graphs->makeGraph(&node, 1, false, left));
   }
-  OK(second->makeGraph(&node, 1, false, given));
-  second->destroyGraph(given);
+  OK(second->extensions.graphs->makeGraph(&node, 1, false, given));
+  second->extensions.graphs->destroyGraph(given);
   second->freeMemory(MemoryKind::Device, memoryOfIt);
   EXPECT_EQ(second->close(false), 1u);
   second->restore(inner);
@@ -1565,7 +1583,8 @@ TEST_P(Graphs, RandomOnesAgreeWithTheHost_G01) {
       for (uint32_t &word : expected[b])
         word = random();
       memcpy(image, expected[b].data(), words * 4);
-      OK(context->copy(stream, place[b], image, words * 4, nullptr));
+      OK(context->submit(
+          stream, Command(ByteCopy{place[b], image, words * 4}, nullptr)));
       wait(stream);
     }
     NativeGraph graph = nullptr;
@@ -1576,33 +1595,34 @@ TEST_P(Graphs, RandomOnesAgreeWithTheHost_G01) {
         for (uint32_t i = 0; i < count; ++i) {
           if (below(2))
             continue;
-          bool launch = list.list[i].kind == GraphNode::Kind::Launch;
+          bool launch = list.list[i].command.kind == Command::Kind::Launch;
           choose(i, false, {});
-          list.list[i].empty = launch && below(3) == 0;
+          list.list[i].command.empty = launch && below(3) == 0;
           changed.push_back(i);
         }
         std::shuffle(changed.begin(), changed.end(), random);
         Status status = list.update(*context, graph, changed);
         if (!anyUpdate && overlaps && status.code() == GPUASYNC_UNSUPPORTED) {
           // One that overlaps has become empty.
-          context->destroyGraph(graph);
+          context->extensions.graphs->destroyGraph(graph);
           OK(list.make(*context, graph));
         } else {
           OK(std::move(status));
         }
       }
       for (uint32_t i = 0; i < count; ++i)
-        if (!list.list[i].empty)
+        if (!list.list[i].command.empty)
           steps[i](expected);
       run(graph);
       for (uint32_t b = 0; b < buffers; ++b) {
-        OK(context->copy(stream, image, place[b], words * 4, nullptr));
+        OK(context->submit(
+            stream, Command(ByteCopy{image, place[b], words * 4}, nullptr)));
         wait(stream);
         ASSERT_EQ(memcmp(image, expected[b].data(), words * 4), 0)
             << "program " << program << ", round " << round << ", buffer " << b;
       }
     }
-    context->destroyGraph(graph);
+    context->extensions.graphs->destroyGraph(graph);
   }
 }
 

@@ -100,8 +100,8 @@ protected:
                 uint32_t flags = 0) {
     gpuasync_block block = {{grid, 1, 1}, {threads, 1, 1}, {1, 1, 1}, shared,
                             flags,        bytes,           params};
-    return context->launch(on, functions[kernel], kernels[kernel], block,
-                           nullptr);
+    return context->submit(
+        on, Command(functions[kernel], kernels[kernel], block, nullptr));
   }
   void closeGate(NativeStream on) {
     flag->store(0);
@@ -117,7 +117,7 @@ protected:
   }
   void free(void *memory) { context->freeMemory(MemoryKind::Pinned, memory); }
 
-  std::unique_ptr<DriverContext> context;
+  std::unique_ptr<Device> context;
   DeviceInfo info;
   SavedContext saved;
   NativeModule native = nullptr;
@@ -179,8 +179,8 @@ TEST_F(CudaDriver, LimitsAreNamed) {
   }
   gpuasync_block block = {{1, 70000, 1}, {1, 1, 1}, {1, 1, 1}, 0, 0, 0,
                           nullptr};
-  Status status = context->launch(stream, functions[Nothing], kernels[Nothing],
-                                  block, nullptr);
+  Status status = context->submit(
+      stream, Command(functions[Nothing], kernels[Nothing], block, nullptr));
   printf("%s\n", status.message());
   EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
 }
@@ -196,8 +196,8 @@ TEST_F(CudaDriver, CooperativeAndClusterLaunches) {
   printf("%s\n", status.message());
   if (info.capabilities & CapClusters) {
     gpuasync_block block = {{4, 1, 1}, {32, 1, 1}, {2, 1, 1}, 0, 0, 0, nullptr};
-    OK(context->launch(stream, functions[Nothing], kernels[Nothing], block,
-                       nullptr));
+    OK(context->submit(
+        stream, Command(functions[Nothing], kernels[Nothing], block, nullptr)));
   }
   wait(stream);
 }
@@ -281,7 +281,7 @@ TEST_F(CudaDriver, FillsLikeTheHost) {
       }
       memcpy(&expected[base + size_t(offset)], fill.pattern, fill.elementBytes);
     }
-    OK(context->fillStrided(stream, fill, nullptr));
+    OK(context->submit(stream, Command(fill, nullptr)));
     wait(stream);
     ASSERT_EQ(memcmp(expected.data(), memory, bytes), 0)
         << "round " << round << ", rank " << fill.rank << ", element "
@@ -334,7 +334,7 @@ TEST_F(CudaDriver, CopiesLikeTheHost) {
       memcpy(&expected[base + size_t(a)],
              static_cast<const uint8_t *>(copy.source) + b, copy.elementBytes);
     }
-    OK(context->copyStrided(stream, copy, nullptr));
+    OK(context->submit(stream, Command(copy, nullptr)));
     wait(stream);
     ASSERT_EQ(memcmp(expected.data(), to, bytes), 0)
         << "round " << round << ", rank " << copy.rank << ", element "
@@ -350,7 +350,8 @@ TEST_F(CudaDriver, CopiesBetweenHostMemory) {
   scramble(from, bytes, 1);
   for (size_t offset : {0, 1, 16}) {
     memset(to, 0, bytes + 100);
-    OK(context->copy(stream, to + offset, from, bytes, nullptr));
+    OK(context->submit(stream,
+                       Command(ByteCopy{to + offset, from, bytes}, nullptr)));
     wait(stream);
     EXPECT_EQ(memcmp(to + offset, from, bytes), 0);
     EXPECT_EQ(to[offset + bytes], 0);
@@ -368,7 +369,7 @@ TEST_F(CudaDriver, EventsFlagsAndTimeouts) {
   OK(context->recordEvent(event, stream));
   OK(context->streamWaitEvent(other, event));
   if (info.capabilities & CapFlagWait)
-    OK(context->writeFlag(other, slot, 9));
+    OK(context->extensions.flags->writeFlag(other, slot, 9));
   bool done = true;
   OK(context->queryEvent(event, done));
   EXPECT_FALSE(done);
@@ -391,9 +392,9 @@ TEST_F(CudaDriver, PointerKinds) {
   EXPECT_EQ(context->pointerKind(&context), PointerKind::Pageable);
   EXPECT_EQ(context->pointerKind(flag), PointerKind::Registered);
   void *device = nullptr, *shared = nullptr;
-  OK(context->allocAsync(stream, 1000, device));
+  OK(context->extensions.memory->allocAsync(stream, 1000, device));
   EXPECT_EQ(context->pointerKind(device), PointerKind::Device);
-  OK(context->freeAsync(stream, device));
+  OK(context->extensions.memory->freeAsync(stream, device));
   OK(context->allocMemory(MemoryKind::HostShared, 1000, shared));
   EXPECT_NE(context->pointerKind(shared), PointerKind::Pageable);
   memset(shared, 1, 1000);
@@ -465,7 +466,7 @@ TEST(CudaLibrary, OpenedOnceUnderRacingThreads) { // X09
     return;
   EXPECT_NE(messages[0].find("CUDA is unavailable"), std::string::npos);
   EXPECT_EQ(cudaDriver()->deviceCount(), 0);
-  std::unique_ptr<DriverContext> none;
+  std::unique_ptr<Device> none;
   EXPECT_EQ(cudaDriver()->openContext(0, nullptr, none).message(), messages[0]);
 }
 
@@ -537,7 +538,7 @@ TEST_F(CudaDriver, EnqueueDoesNotBlock) {
   uint64_t free0 = 0, total = 0;
   auto copies = [&](void *to, const void *from, uint64_t bytes) {
     return [this, to, from, bytes] {
-      OK(context->copy(stream, to, from, bytes, nullptr));
+      OK(context->submit(stream, Command(ByteCopy{to, from, bytes}, nullptr)));
     };
   };
   struct Step {
@@ -562,25 +563,29 @@ TEST_F(CudaDriver, EnqueueDoesNotBlock) {
       {"copy managed to pinned 64 MB", false, copies(two, shared, big)},
       {"copy pinned to managed 64 MB", false, copies(shared, one, big)},
       {"copy rows pinned to pinned", false,
-       [&] { OK(context->copyStrided(stream, hostRows, nullptr)); }},
+       [&] { OK(context->submit(stream, Command(hostRows, nullptr))); }},
       {"copy rows pinned to device", false,
-       [&] { OK(context->copyStrided(stream, rows, nullptr)); }},
+       [&] { OK(context->submit(stream, Command(rows, nullptr))); }},
       {"copy rows device to pinned", false,
-       [&] { OK(context->copyStrided(stream, backRows, nullptr)); }},
+       [&] { OK(context->submit(stream, Command(backRows, nullptr))); }},
       {"fill by kernel", false,
-       [&] { OK(context->fillStrided(stream, fill, nullptr)); }},
+       [&] { OK(context->submit(stream, Command(fill, nullptr))); }},
       {"fill by driver", false,
-       [&] { OK(context->fillStrided(stream, plainFill, nullptr)); }},
+       [&] { OK(context->submit(stream, Command(plainFill, nullptr))); }},
       {"fill pinned", false,
-       [&] { OK(context->fillStrided(stream, hostFill, nullptr)); }},
+       [&] { OK(context->submit(stream, Command(hostFill, nullptr))); }},
       {"alloc from pool 1 KB", false,
-       [&] { OK(context->allocAsync(other, 1024, pooled)); }},
+       [&] {
+         OK(context->extensions.memory->allocAsync(other, 1024, pooled));
+       }},
       {"alloc from pool 1 GB", false,
-       [&] { OK(context->allocAsync(other, 1 << 30, pooledBig)); }},
+       [&] {
+         OK(context->extensions.memory->allocAsync(other, 1 << 30, pooledBig));
+       }},
       {"free to pool", false,
        [&] {
-         OK(context->freeAsync(stream, pooled));
-         OK(context->freeAsync(other, pooledBig));
+         OK(context->extensions.memory->freeAsync(stream, pooled));
+         OK(context->extensions.memory->freeAsync(other, pooledBig));
        }},
       {"stream create", false, [&] { OK(context->createStream(fresh)); }},
       {"event create, destroy", false,
@@ -601,7 +606,7 @@ TEST_F(CudaDriver, EnqueueDoesNotBlock) {
       {"pointer kind", true, [&] { (void)context->pointerKind(device); }},
       {"stream destroy, idle", true, [&] { context->destroyStream(fresh); }},
       {"host unregister", true, [&] { context->unregisterHost(host.data()); }},
-      {"trim pool", true, [&] { context->trimMemory(0); }},
+      {"trim pool", true, [&] { context->extensions.memory->trimMemory(0); }},
       {"module load", true,
        [&] {
          OK(context->loadModule(module, image, second, secondFunctions));
@@ -648,7 +653,7 @@ TEST_F(CudaDriver, DISABLED_AFaultLosesTheDevice) {
   Status second = launch(stream, Nothing, nullptr, 0);
   printf("%s\n", second.message());
   EXPECT_EQ(second.code(), uint32_t(GPUASYNC_DEVICE_LOST));
-  std::unique_ptr<DriverContext> another;
+  std::unique_ptr<Device> another;
   Status third = cudaDriver()->openContext(0, nullptr, another);
   printf("%s\n", third.message());
   EXPECT_EQ(third.code(), uint32_t(GPUASYNC_DEVICE_LOST));

@@ -65,7 +65,7 @@ TEST(HipLibrary, OpenedOnceUnderRacingThreads_X09) {
     return;
   EXPECT_NE(messages[0].find("HIP is unavailable"), std::string::npos);
   EXPECT_EQ(hipDriver()->deviceCount(), 0);
-  std::unique_ptr<DriverContext> none;
+  std::unique_ptr<Device> none;
   EXPECT_EQ(hipDriver()->openContext(0, nullptr, none).message(), messages[0]);
   Context context;
   EXPECT_EQ(Context::open("hip:0", context).message(), messages[0]);

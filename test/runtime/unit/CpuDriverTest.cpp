@@ -565,14 +565,14 @@ struct TimedCall {
 };
 
 /// Enqueues an operation that notes when it runs. The caller times it.
-Status enqueueNote(gpuasync::DriverContext &driver,
-                   gpuasync::NativeStream stream, TimedCall &call) {
-  return driver.call(
-      stream,
-      [](void *argument) {
-        static_cast<TimedCall *>(argument)->ranAt = gpuasync::nowNs();
-      },
-      &call);
+Status enqueueNote(gpuasync::Device &driver, gpuasync::NativeStream stream,
+                   TimedCall &call) {
+  return driver.submit(stream, gpuasync::Command(
+                                   [](void *argument) {
+                                     static_cast<TimedCall *>(argument)->ranAt =
+                                         gpuasync::nowNs();
+                                   },
+                                   &call));
 }
 
 /// Expects that the time of the operation is its own.
@@ -586,7 +586,7 @@ void expectOwnTime(const TimedCall &call) {
 /// A caller's stream of the context.
 class CallersStream {
 public:
-  explicit CallersStream(gpuasync::DriverContext &driver) : driver(driver) {
+  explicit CallersStream(gpuasync::Device &driver) : driver(driver) {
     EXPECT_TRUE(driver.createStream(stream).ok());
     gpuasync::NativeStream same = nullptr;
     EXPECT_TRUE(driver.externalStream(stream, same).ok());
@@ -602,13 +602,13 @@ public:
   gpuasync::NativeStream stream = nullptr;
 
 private:
-  gpuasync::DriverContext &driver;
+  gpuasync::Device &driver;
 };
 
 // Each of two threads begins to time an operation before the other one's is
 // enqueued on the same stream: the times are not exchanged, and none is lost.
 TEST_F(CpuDriver, TimingsOfThreadsOnOneStream) {
-  gpuasync::DriverContext &driver = *context.get()->driver;
+  gpuasync::Device &driver = *context.get()->driver;
   CallersStream callers(driver);
   TimedCall mine, others;
   std::atomic<int> step{0};
@@ -620,16 +620,21 @@ TEST_F(CpuDriver, TimingsOfThreadsOnOneStream) {
   std::thread other([&] {
     while (step < 1)
       std::this_thread::yield();
-    EXPECT_TRUE(driver.beginTiming(callers.stream, others.timing).ok());
+    EXPECT_TRUE(
+        driver.extensions.clock->beginTiming(callers.stream, others.timing)
+            .ok());
     reach(2);
     EXPECT_TRUE(enqueueNote(driver, callers.stream, others).ok());
-    EXPECT_TRUE(driver.endTiming(callers.stream, others.timing).ok());
+    EXPECT_TRUE(
+        driver.extensions.clock->endTiming(callers.stream, others.timing).ok());
     step = 4;
   });
-  EXPECT_TRUE(driver.beginTiming(callers.stream, mine.timing).ok());
+  EXPECT_TRUE(
+      driver.extensions.clock->beginTiming(callers.stream, mine.timing).ok());
   reach(1);
   EXPECT_TRUE(enqueueNote(driver, callers.stream, mine).ok());
-  EXPECT_TRUE(driver.endTiming(callers.stream, mine.timing).ok());
+  EXPECT_TRUE(
+      driver.extensions.clock->endTiming(callers.stream, mine.timing).ok());
   reach(3);
   other.join();
   callers.wait();
@@ -639,16 +644,19 @@ TEST_F(CpuDriver, TimingsOfThreadsOnOneStream) {
 
 // Threads meet as it happens here, which ThreadSanitizer looks at.
 TEST_F(CpuDriver, ManyTimingsOfThreadsOnOneStream) {
-  gpuasync::DriverContext &driver = *context.get()->driver;
+  gpuasync::Device &driver = *context.get()->driver;
   CallersStream callers(driver);
   constexpr int operations = 2000;
   std::vector<TimedCall> calls[2] = {std::vector<TimedCall>(operations),
                                      std::vector<TimedCall>(operations)};
   auto work = [&](std::vector<TimedCall> &mine) {
     for (TimedCall &call : mine) {
-      EXPECT_TRUE(driver.beginTiming(callers.stream, call.timing).ok());
+      EXPECT_TRUE(
+          driver.extensions.clock->beginTiming(callers.stream, call.timing)
+              .ok());
       EXPECT_TRUE(enqueueNote(driver, callers.stream, call).ok());
-      EXPECT_TRUE(driver.endTiming(callers.stream, call.timing).ok());
+      EXPECT_TRUE(
+          driver.extensions.clock->endTiming(callers.stream, call.timing).ok());
     }
   };
   std::thread other([&] { work(calls[1]); });
@@ -662,12 +670,13 @@ TEST_F(CpuDriver, ManyTimingsOfThreadsOnOneStream) {
 
 // An operation that is never enqueued leaves no time to the next one.
 TEST_F(CpuDriver, TimingWithoutAnOperation) {
-  gpuasync::DriverContext &driver = *context.get()->driver;
+  gpuasync::Device &driver = *context.get()->driver;
   CallersStream callers(driver);
   gpuasync::DeviceTiming unused;
   TimedCall next;
-  EXPECT_TRUE(driver.beginTiming(callers.stream, unused).ok());
-  EXPECT_TRUE(driver.endTiming(callers.stream, unused).ok());
+  EXPECT_TRUE(
+      driver.extensions.clock->beginTiming(callers.stream, unused).ok());
+  EXPECT_TRUE(driver.extensions.clock->endTiming(callers.stream, unused).ok());
   EXPECT_TRUE(unused.known.load());
   EXPECT_TRUE(enqueueNote(driver, callers.stream, next).ok());
   callers.wait();

@@ -59,8 +59,9 @@ TEST(Latency, WarmLaunchAddsLittle_L01_L09) {
     std::vector<double> added, alone;
     for (int round = 0; round < 41; ++round) {
       double direct = nsEach([&] {
-        (void)inner.driver->launch(stream->native, function,
-                                   program.kernels[Store], block, site);
+        (void)inner.driver->submit(
+            stream->native,
+            gpuasync::Command(function, program.kernels[Store], block, site));
       });
       double entry = nsEach([&] {
         gpuasync_launch(frame, stream, program.launchSites[Store], &block);

@@ -153,7 +153,7 @@ TEST_F(KeyTest, Backend_C01) {
 TEST_F(KeyTest, ContextGeneration_C01) {
   ManyModules second(1);
   ASSERT_TRUE(first.enterAll().ok());
-  watch().generation = 2;
+  context.get()->driver->generation = 2;
   EXPECT_EQ(loadsOf(second), 1u);
 }
 

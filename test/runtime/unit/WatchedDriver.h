@@ -14,6 +14,7 @@
 #include "Sites.h"
 #include "core/context/ContextImpl.h"
 #include "core/module/Program.h"
+#include "drivers/DeviceWrapper.h"
 #include "drivers/cuda/CudaDriver.h"
 #include "gpuasync/Context.h"
 #include "gpuasync/Program.h"
@@ -31,7 +32,6 @@ using namespace gpuasync;
 struct Watch {
   std::string name = "watched";
   uint32_t driverVersion = 12080;
-  std::atomic<uint64_t> generation{1};
   /// Called by loadModule without any lock; an error fails the load.
   std::function<Status(const gpuasync_image &)> onLoad;
   /// Called by unloadModule, in which the context is paused.
@@ -41,12 +41,16 @@ struct Watch {
   uint64_t live() const { return loads + adoptions - unloads; }
 };
 
-class WatchedContext final : public DriverContext {
+class WatchedContext final : public DeviceWrapper,
+                             ForeignObjects,
+                             StreamCaptures {
 public:
-  WatchedContext(Watch &watch, std::unique_ptr<DriverContext> inner)
-      : watch(watch), inner(std::move(inner)) {}
+  WatchedContext(Watch &watch, std::unique_ptr<Device> device)
+      : DeviceWrapper(*device, extensionsOf(*device)), watch(watch),
+        owned(std::move(device)) {
+    generation = 1;
+  }
 
-  uint64_t generation() const override { return watch.generation; }
   Status loadModule(const gpuasync_module &module, const gpuasync_image &image,
                     NativeModule &out, NativeFunction *functions) override {
     if (watch.onLoad)
@@ -56,8 +60,8 @@ public:
     auto *table = static_cast<const gpuasync_cpu_kernel *>(image.data);
     auto loaded = std::make_unique<Loaded>();
     loaded->table.assign(table, table + module.kernelCount);
-    Status status = inner->adoptModule(module, image, loaded->table.data(),
-                                       loaded->native, functions);
+    Status status = inner.extensions.foreign->adoptModule(
+        module, image, loaded->table.data(), loaded->native, functions);
     if (!status.ok())
       return status;
     ++watch.loads;
@@ -68,8 +72,8 @@ public:
                      void *foreign, NativeModule &out,
                      NativeFunction *functions) override {
     auto loaded = std::make_unique<Loaded>();
-    Status status =
-        inner->adoptModule(module, image, foreign, loaded->native, functions);
+    Status status = inner.extensions.foreign->adoptModule(
+        module, image, foreign, loaded->native, functions);
     if (!status.ok())
       return status;
     ++watch.adoptions;
@@ -81,119 +85,43 @@ public:
     if (watch.onUnload)
       watch.onUnload();
     ++watch.unloads;
-    inner->unloadModule(loaded->native);
+    inner.unloadModule(loaded->native);
   }
-
-  Status makeCurrent(SavedContext &saved) override {
-    return inner->makeCurrent(saved);
+  Status findFunction(NativeModule loaded, const gpuasync_module &module,
+                      const gpuasync_image &image,
+                      NativeFunction &out) override {
+    return inner.extensions.foreign->findFunction(
+        static_cast<Loaded *>(loaded)->native, module, image, out);
   }
-  void restore(SavedContext &saved) noexcept override { inner->restore(saved); }
-  void suspend() noexcept override { inner->suspend(); }
-  Status resume() override { return inner->resume(); }
-  Status createStream(NativeStream &out) override {
-    return inner->createStream(out);
+  Status launchPointers(NativeStream stream, const Command::Launch &launch,
+                        void **parameters, const gpuasync_site *site) override {
+    return inner.extensions.foreign->launchPointers(stream, launch, parameters,
+                                                    site);
   }
-  void destroyStream(NativeStream stream) noexcept override {
-    inner->destroyStream(stream);
-  }
-  Status externalStream(void *native, NativeStream &out) override {
-    return inner->externalStream(native, out);
+  Status devicePointer(void *host, void *&out) override {
+    return inner.extensions.foreign->devicePointer(host, out);
   }
   Status captureState(NativeStream stream, CaptureState &out) override {
     if (!watch.capturing)
-      return inner->captureState(stream, out);
+      return captureStateOf(inner, stream, out);
     out.kind = CaptureState::Active;
     out.id = 7;
     return Status();
   }
-  Status queryStream(NativeStream stream, bool &done) override {
-    return inner->queryStream(stream, done);
-  }
-  Status waitStream(NativeStream stream, int64_t ns, bool &done) override {
-    return inner->waitStream(stream, ns, done);
-  }
-  void resetStream(NativeStream stream) noexcept override {
-    inner->resetStream(stream);
-  }
-  Status createEvent(NativeEvent &out) override {
-    return inner->createEvent(out);
-  }
-  void destroyEvent(NativeEvent event) noexcept override {
-    inner->destroyEvent(event);
-  }
-  Status recordEvent(NativeEvent event, NativeStream stream) override {
-    return inner->recordEvent(event, stream);
-  }
-  Status streamWaitEvent(NativeStream stream, NativeEvent event) override {
-    return inner->streamWaitEvent(stream, event);
-  }
-  Status queryEvent(NativeEvent event, bool &done) override {
-    return inner->queryEvent(event, done);
-  }
-  Status waitEvent(NativeEvent event, int64_t ns, bool &done) override {
-    return inner->waitEvent(event, ns, done);
-  }
-  Status writeFlag(NativeStream stream, uint32_t *slot, uint32_t v) override {
-    return inner->writeFlag(stream, slot, v);
-  }
-  Status launch(NativeStream stream, NativeFunction function,
-                const gpuasync_kernel &kernel, const gpuasync_block &block,
-                const gpuasync_site *site) override {
-    return inner->launch(stream, function, kernel, block, site);
-  }
-  Status copy(NativeStream stream, void *to, const void *from, uint64_t bytes,
-              const gpuasync_site *site) override {
-    return inner->copy(stream, to, from, bytes, site);
-  }
-  Status copyStrided(NativeStream stream, const StridedCopy &copy,
-                     const gpuasync_site *site) override {
-    return inner->copyStrided(stream, copy, site);
-  }
-  Status fillStrided(NativeStream stream, const StridedFill &fill,
-                     const gpuasync_site *site) override {
-    return inner->fillStrided(stream, fill, site);
-  }
-  Status call(NativeStream stream, void (*f)(void *), void *arg) override {
-    return inner->call(stream, f, arg);
-  }
-  Status allocAsync(NativeStream stream, uint64_t bytes, void *&out) override {
-    return inner->allocAsync(stream, bytes, out);
-  }
-  Status freeAsync(NativeStream stream, void *pointer) override {
-    return inner->freeAsync(stream, pointer);
-  }
-  void trimMemory(uint64_t keep) noexcept override { inner->trimMemory(keep); }
-  Status allocMemory(MemoryKind kind, uint64_t bytes, void *&out) override {
-    return inner->allocMemory(kind, bytes, out);
-  }
-  void freeMemory(MemoryKind kind, void *pointer) noexcept override {
-    inner->freeMemory(kind, pointer);
-  }
-  void memoryInfo(uint64_t &freeBytes, uint64_t &totalBytes) override {
-    inner->memoryInfo(freeBytes, totalBytes);
-  }
-  Status registerHost(void *pointer, uint64_t bytes, bool &owned) override {
-    return inner->registerHost(pointer, bytes, owned);
-  }
-  void unregisterHost(void *pointer) noexcept override {
-    inner->unregisterHost(pointer);
-  }
-  PointerKind pointerKind(const void *pointer) override {
-    return inner->pointerKind(pointer);
-  }
-  uint32_t unfinished(NativeStream stream, const gpuasync_site **out,
-                      uint32_t capacity) override {
-    return inner->unfinished(stream, out, capacity);
-  }
-  uint64_t close(bool lost) noexcept override { return inner->close(lost); }
 
 private:
   struct Loaded {
     NativeModule native = nullptr;
     std::vector<gpuasync_cpu_kernel> table;
   };
+  Extensions extensionsOf(Device &device) {
+    Extensions all = device.extensions;
+    all.foreign = this;
+    all.captures = this;
+    return all;
+  }
   Watch &watch;
-  std::unique_ptr<DriverContext> inner;
+  std::unique_ptr<Device> owned;
 };
 
 class WatchedDriver final : public Driver {
@@ -217,9 +145,8 @@ public:
     limits.driverVersion = int32_t(watch.driverVersion);
     return cuda::CudaDriver().rank(limits, image, why);
   }
-  Status openContext(int32_t, void *,
-                     std::unique_ptr<DriverContext> &out) override {
-    std::unique_ptr<DriverContext> inner;
+  Status openContext(int32_t, void *, std::unique_ptr<Device> &out) override {
+    std::unique_ptr<Device> inner;
     Status status = cpuDriver()->openContext(0, nullptr, inner);
     if (status.ok())
       out = std::make_unique<WatchedContext>(watch, std::move(inner));

@@ -140,7 +140,7 @@ Adversary::Head Adversary::headOf(Stream &stream) {
   const Op *op = stream.head;
   if (!op)
     return {};
-  bool waits = op->kind == OpKind::Wait;
+  bool waits = op->command.kind == Command::Kind::Wait;
   return {op->sequence, waits ? op->targetPosition : 0,
           waits ? op->target : nullptr, op->mayBlock};
 }

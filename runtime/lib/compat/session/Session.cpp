@@ -225,7 +225,7 @@ public:
                       const gpuasync_image &image, const gpuasync_site *site,
                       NativeFunction &out) noexcept override {
     return run(site, nullptr, [&](Frame &) {
-      return context.driver->findFunction(loaded, module, image, out);
+      return foreign()->findFunction(loaded, module, image, out);
     });
   }
   Status unloadModule(NativeModule module,
@@ -245,8 +245,8 @@ public:
       gpuasync_block checked = block;
       checked.paramBytes = kernel.paramBytes;
       return launchIn(frame, *stream, kernel, checked, site, [&] {
-        return context.driver->launchPointers(stream->native, native, kernel,
-                                              block, parameters, site);
+        return foreign()->launchPointers(
+            stream->native, {native, &kernel, &block}, parameters, site);
       });
     });
   }
@@ -295,9 +295,8 @@ public:
   Status devicePointer(void *host, const gpuasync_site *site,
                        void *&out) noexcept override {
     out = nullptr;
-    return run(site, nullptr, [&](Frame &) {
-      return context.driver->devicePointer(host, out);
-    });
+    return run(site, nullptr,
+               [&](Frame &) { return foreign()->devicePointer(host, out); });
   }
   Status encodeTensorMap(const TensorMap &map, const gpuasync_site *site,
                          void *out) noexcept override {
@@ -343,6 +342,8 @@ private:
     std::lock_guard<std::mutex> lock;
   };
 
+  ForeignObjects *foreign() { return context.driver->extensions.foreign; }
+
   gpuasync_context &context;
   /// Copies into pageable memory that a host wait has to finish, of all calls:
   /// a later upload may start from one. Held while copies are enqueued.
@@ -368,10 +369,16 @@ extern "C" gpuasync_status *gpuasync_session_open(uint32_t version,
   return entry([&]() -> Status {
     gpuasync_context *context = nullptr;
     RETURN_IF_ERROR(defaultOn(device, context));
-    *out = new (std::nothrow) SessionImpl(*context); // takes the reference
-    if (*out)
-      return Status();
-    context->release();
-    return outOfMemoryStatus();
+    Status status;
+    if (!context->driver->extensions.foreign)
+      status = makeStatus(GPUASYNC_UNSUPPORTED,
+                          "%s takes no modules of others, so it runs no calls "
+                          "of MLIR's own wrappers",
+                          context->device.c_str());
+    else if (!(*out = new (std::nothrow) SessionImpl(*context)))
+      status = outOfMemoryStatus();
+    if (!*out) // it takes the reference
+      context->release();
+    return status;
   });
 }

@@ -73,7 +73,7 @@ public:
 
   //===--- Modules
 
-  /// See DriverContext.
+  /// See ForeignObjects.
   virtual Status loadModule(const gpuasync_module &module,
                             const gpuasync_image &image,
                             const gpuasync_site *site, NativeModule &out,

@@ -58,12 +58,14 @@ Status gpuasync::callLibrary(Frame &frame, Stream &stream,
   const gpuasync_call &call =
       beginCall(frame, gpuasync_context_stream_native(&stream),
                 frame.capture ? GPUASYNC_CALL_CAPTURED : 0, site);
-  frame.driver->beginLibrary(stream.native, site);
+  if (LibraryObserver *observer = frame.driver->extensions.observer)
+    observer->beginLibrary(stream.native, site);
   frame.driver->suspend();
   Status status =
       endCall(frame, library.function(&call, library.arguments), site);
   Status resumed = frame.driver->resume();
-  frame.driver->endLibrary(stream.native);
+  if (LibraryObserver *observer = frame.driver->extensions.observer)
+    observer->endLibrary(stream.native);
   return resumed.ok() ? std::move(status) : std::move(resumed);
 }
 
@@ -85,8 +87,9 @@ static Status enqueueHost(gpuasync_stream &stream,
       stream.enqueued
           ? stream.recent[(stream.enqueued - 1) % Stream::recentCount]
           : nullptr;
-  RETURN_IF_ERROR(context.driver->callHost(stream.native, function, arguments,
-                                           bytes, site));
+  RETURN_IF_ERROR(context.driver->submit(
+      stream.native,
+      Command(Command::HostCall{function, arguments, bytes}, site)));
   stream.note(site);
   return Status();
 }
@@ -105,7 +108,8 @@ const gpuasync_call *gpuasync_call_begin(gpuasync_frame *memory,
       *frame, native, frame->capture ? GPUASYNC_CALL_CAPTURED : 0, site);
   frame->slot->counters.libraryCalls.add(1);
   frame->libraryCall.on = stream->native;
-  frame->driver->beginLibrary(stream->native, site);
+  if (LibraryObserver *observer = frame->driver->extensions.observer)
+    observer->beginLibrary(stream->native, site);
   frame->driver->suspend();
   return &call;
 }
@@ -118,7 +122,8 @@ void gpuasync_call_end(gpuasync_frame *memory, int32_t result,
   if (!frame->usable())
     return;
   frame->run(nullptr, [&] { return frame->driver->resume(); });
-  frame->driver->endLibrary(frame->libraryCall.on);
+  if (LibraryObserver *observer = frame->driver->extensions.observer)
+    observer->endLibrary(frame->libraryCall.on);
   frame->fail(std::move(status), site);
 }
 

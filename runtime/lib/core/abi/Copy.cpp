@@ -20,7 +20,9 @@ struct Copying : Transfer {
 
   Status classifyBoth(const void *destination, const void *source,
                       Sides &sides);
-  Status record(Recorder &region, const StridedCopy &copy, const Sides &sides,
+  /// A copy of bytes or of rows in a region.
+  template <typename Copy>
+  Status record(Recorder &region, const Copy &copy, const Sides &sides,
                 bool &recorded);
 
   /// A download that has yet to write a part of a source.
@@ -141,12 +143,12 @@ Status Copying::takeLate(HeldStaging &staging, const char *source,
   if (!number)
     return Status();
   staging.use();
-  return context.driver->call(
-      stream.native,
-      [](void *argument) {
-        static_cast<DeferredUpload *>(argument)->fillAll();
-      },
-      &parts);
+  return context.driver->submit(
+      stream.native, Command(
+                         [](void *argument) {
+                           static_cast<DeferredUpload *>(argument)->fillAll();
+                         },
+                         &parts));
 }
 
 //===----------------------------------------------------------------------===//
@@ -157,21 +159,22 @@ Status Copying::takeLate(HeldStaging &staging, const char *source,
 /// place, and the host copies between the two, from a source now. Not so where
 /// the host works on the device's memory itself, or where a part of the source
 /// has yet to be written.
-Status Copying::record(Recorder &region, const StridedCopy &copy,
-                       const Sides &sides, bool &recorded) {
+template <typename Copy>
+Status Copying::record(Recorder &region, const Copy &copy, const Sides &sides,
+                       bool &recorded) {
   recorded = !sides.fromPageable && !sides.toPageable;
   if (recorded)
     return region.copy(stream, copy, site);
   if ((sides.fromPageable && sides.toPageable) || context.has(CapHostAccess))
     return Status();
-  StridedCopy onDevice = copy, onHost = copy;
+  Copy onDevice = copy, onHost = copy;
   if (sides.fromPageable) {
     const char *low = static_cast<const char *>(copy.source) + sides.from.low;
     const uint64_t bytes = sides.from.bytes();
     if (region.writes(low, bytes) || isPending(low, bytes))
       return Status();
-    const uint64_t total = denseStrides(copy, onDevice.sourceStrides);
-    denseStrides(copy, onHost.destinationStrides);
+    const uint64_t total = makeDense(onDevice, /*source=*/true);
+    makeDense(onHost, /*source=*/false);
     RETURN_IF_ERROR(region.upload(stream, onDevice, total, site, recorded));
     if (!recorded)
       return Status();
@@ -179,13 +182,14 @@ Status Copying::record(Recorder &region, const StridedCopy &copy,
     copyOnHost(onHost);
     return Status();
   }
-  const uint64_t total = denseStrides(copy, onDevice.destinationStrides);
-  denseStrides(copy, onHost.sourceStrides);
-  return region.download(
-      stream, onDevice, total,
-      static_cast<char *>(copy.destination) + sides.to.low, sides.to.bytes(),
-      copy.rank ? std::make_unique<StridedCopy>(onHost) : nullptr, site,
-      recorded);
+  const uint64_t total = makeDense(onDevice, /*source=*/false);
+  makeDense(onHost, /*source=*/true);
+  std::unique_ptr<StridedCopy> scatter;
+  if constexpr (std::is_same_v<Copy, StridedCopy>)
+    scatter = std::make_unique<StridedCopy>(onHost);
+  return region.download(stream, onDevice, total,
+                         static_cast<char *>(copy.destination) + sides.to.low,
+                         sides.to.bytes(), std::move(scatter), site, recorded);
 }
 
 //===----------------------------------------------------------------------===//
@@ -242,18 +246,18 @@ Status Copying::keepUntilRead(HeldStaging &staging, uint64_t bytes) {
 /// From memory that the device reaches.
 Status Copying::toTarget(CopyPlan::Target target, char *destination,
                          const char *source, uint64_t bytes) {
-  DriverContext &driver = *context.driver;
+  Device &driver = *context.driver;
   if (target != CopyPlan::Target::Staged) {
-    Status status =
-        driver.copy(stream.native, destination, source, bytes, site);
+    Status status = driver.submit(
+        stream.native, Command(ByteCopy{destination, source, bytes}, site));
     if (!status.ok() || target != CopyPlan::Target::Direct || isIdle())
       return status;
     return remember(destination, bytes, nullptr, nullptr);
   }
   HeldStaging staging(context, stream);
   RETURN_IF_ERROR(staging.take(bytes));
-  RETURN_IF_ERROR(
-      driver.copy(stream.native, staging.data(), source, bytes, site));
+  RETURN_IF_ERROR(driver.submit(
+      stream.native, Command(ByteCopy{staging.data(), source, bytes}, site)));
   staging.use();
   RETURN_IF_ERROR(remember(destination, bytes, staging.get(), nullptr));
   staging.passOn();
@@ -262,10 +266,10 @@ Status Copying::toTarget(CopyPlan::Target target, char *destination,
 
 Status Copying::toTarget(CopyPlan::Target target, StridedCopy &copy,
                          const Extent &to) {
-  DriverContext &driver = *context.driver;
+  Device &driver = *context.driver;
   char *low = static_cast<char *>(copy.destination) + to.low;
   if (target != CopyPlan::Target::Staged) {
-    Status status = driver.copyStrided(stream.native, copy, site);
+    Status status = driver.submit(stream.native, Command(copy, site));
     if (!status.ok() || target != CopyPlan::Target::Direct || isIdle())
       return status;
     return remember(low, to.bytes(), nullptr, new StridedCopy(copy));
@@ -277,7 +281,7 @@ Status Copying::toTarget(CopyPlan::Target target, StridedCopy &copy,
   RETURN_IF_ERROR(staging.take(total));
   copy.destination = staging.data();
   scatter->source = staging.data();
-  RETURN_IF_ERROR(driver.copyStrided(stream.native, copy, site));
+  RETURN_IF_ERROR(driver.submit(stream.native, Command(copy, site)));
   staging.use();
   RETURN_IF_ERROR(remember(low, to.bytes(), staging.get(), scatter.release()));
   staging.passOn();
@@ -365,17 +369,14 @@ Status Copying::copyPart(char *destination, const char *source, uint64_t bytes,
                          const Sides &sides) {
   bool recorded = false;
   Status status = inRegion(recorded, [&](Recorder &region) {
-    StridedCopy copy;
-    copy.destination = destination;
-    copy.source = source;
-    copy.elementBytes = bytes;
-    return record(region, copy, sides, recorded);
+    return record(region, ByteCopy{destination, source, bytes}, sides,
+                  recorded);
   });
   if (!status.ok() || recorded)
     return status;
   if (__builtin_expect(!sides.fromPageable && !sides.toPageable, 1))
-    return context.driver->copy(stream.native, destination, source, bytes,
-                                site);
+    return context.driver->submit(
+        stream.native, Command(ByteCopy{destination, source, bytes}, site));
   CopyPlan plan;
   RETURN_IF_ERROR(this->plan(sides, source, /*isDense=*/true, plan));
   return run(plan, destination, source, bytes);

@@ -50,9 +50,8 @@ Status Filling::fillBox(const StridedFill &fill, const Extent &extent,
   if (!status.ok() || recorded)
     return status;
   char *low = static_cast<char *>(fill.destination) + extent.low;
-  DriverContext &driver = *context.driver;
   if (!pageable || context.has(CapPageableDestination)) {
-    RETURN_IF_ERROR(driver.fillStrided(stream.native, fill, site));
+    RETURN_IF_ERROR(context.driver->submit(stream.native, Command(fill, site)));
     if (!pageable || isIdle())
       return Status();
     return remember(low, extent.bytes(), nullptr,

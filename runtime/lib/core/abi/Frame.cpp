@@ -319,13 +319,16 @@ static bool waitForOwn(Frame &frame, const Deadline &deadline) {
 /// Has the frame's own work end early, and waits for that, for so long, if it
 /// surely ends. Whether it has.
 static bool cancelOwn(Frame &frame, int64_t longestNs) {
+  StreamControl *control = frame.driver->extensions.control;
+  if (!control)
+    return false;
   bool ends = true;
   forEachStream(frame, [&](Stream &stream) {
     if (stream.isAbandoned)
-      frame.driver->cancelStream(stream.native);
+      control->cancelStream(stream.native);
   });
   forEachStream(frame, [&](Stream &stream) {
-    ends &= !stream.isAbandoned || frame.driver->endsSoon(stream.native);
+    ends &= !stream.isAbandoned || control->endsSoon(stream.native);
   });
   return ends && waitForOwn(frame, Deadline(longestNs));
 }

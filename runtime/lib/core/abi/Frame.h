@@ -32,7 +32,7 @@ struct Frame {
   uint32_t siteCount = 0;
   const gpuasync_function *function = nullptr;
   gpuasync_context *context = nullptr;
-  DriverContext *driver = nullptr;
+  Device *driver = nullptr;
   Instance *instance = nullptr;
   ThreadContext *slot = nullptr;
   Pin *pin = nullptr;
@@ -189,7 +189,7 @@ Status callLibrary(Frame &frame, Stream &stream, const LibraryCall &library,
 /// library's already.
 Status captureLibrary(Frame &frame, NativeStream stream,
                       const LibraryCall &library, const gpuasync_site *site);
-/// DriverContext's, with an error that says what the rules are (TensorMap.cpp).
+/// The device's, with an error that says what the rules are (TensorMap.cpp).
 Status encodeTensorMap(gpuasync_context &context, const TensorMap &map,
                        void *out);
 /// After an error: waits, frees what the frame holds (Frame.cpp).

@@ -58,49 +58,30 @@ Status gpuasync::checkBlock(const gpuasync_context &context,
   return Status();
 }
 
-Status DriverContext::launchPointers(
-    NativeStream stream, NativeFunction function, const gpuasync_kernel &kernel,
-    const gpuasync_block &block, void **parameters, const gpuasync_site *site) {
-  if (kernel.paramCount == UINT32_MAX)
-    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                      "kernel '%s': the sizes of its parameters are not known",
-                      kernel.name);
-  constexpr size_t smallBytes = 1024;
-  alignas(16) unsigned char small[smallBytes];
-  std::unique_ptr<unsigned char[]> large;
-  unsigned char *packed = small;
-  if (kernel.paramBytes > smallBytes) {
-    large.reset(new unsigned char[kernel.paramBytes]);
-    packed = large.get(); // aligned to 16, as all memory of operator new
-  }
-  for (uint32_t i = 0; i < kernel.paramCount; ++i)
-    memcpy(packed + kernel.paramOffsets[i], parameters[i],
-           kernel.paramSizes[i]);
-  gpuasync_block whole = block;
-  whole.params = packed;
-  whole.paramBytes = kernel.paramBytes;
-  return launch(stream, function, kernel, whole, site);
-}
-
 Status gpuasync::putLaunch(Frame &frame, Stream &stream,
                            NativeFunction function,
                            const gpuasync_kernel &kernel,
                            const gpuasync_block &block,
                            const gpuasync_site *site) {
-  DriverContext &driver = *frame.driver;
+  Device &driver = *frame.driver;
   // What else is put on a caller's stream nobody tells us.
   const bool signalsHost = (site->flags & GPUASYNC_SITE_AWAITED) &&
                            !stream.external && !frame.capture &&
                            frame.context->has(CapFlagWait);
-  if (signalsHost && stream.signal == Stream::unset &&
-      !driver.acquireSignal(stream.signal))
-    stream.signal = Stream::noSignal;
+  if (signalsHost && stream.signal == Stream::unset) {
+    CompletionSignals *signals = driver.extensions.signals;
+    if (!signals || !signals->acquireSignal(stream.signal))
+      stream.signal = Stream::noSignal;
+  }
+  Command command(function, kernel, block, site);
   if (!signalsHost || !stream.hasSignal())
-    return driver.launch(stream.native, function, kernel, block, site);
-  uint32_t *slot = nullptr;
-  RETURN_IF_ERROR(driver.launch(stream.native, function, kernel, block, site,
-                                stream.signal, slot, stream.signalValue));
-  stream.signalSlot = slot;
+    return driver.submit(stream.native, command);
+  Completion completion;
+  completion.signal = stream.signal;
+  command.completion = &completion;
+  RETURN_IF_ERROR(driver.submit(stream.native, command));
+  stream.signalSlot = completion.word;
+  stream.signalValue = completion.value;
   stream.signalled = stream.enqueued;
   return Status();
 }

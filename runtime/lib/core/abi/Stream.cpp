@@ -32,7 +32,7 @@ static Status wrapExternal(Frame &frame, void *native, Stream *&out) {
   RETURN_IF_ERROR(context.driver->externalStream(native, handle));
   // Taking a captured stream for another would run now what belongs into the
   // graph, or end the capture.
-  RETURN_IF_ERROR(context.driver->captureState(handle, state));
+  RETURN_IF_ERROR(captureStateOf(*context.driver, handle, state));
   RETURN_IF_ERROR(joinCapture(frame, handle, state));
   RETURN_IF_ERROR(context.callerStreams.take(handle, out));
   out->finished = out->enqueued;

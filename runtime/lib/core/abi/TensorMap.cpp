@@ -30,7 +30,11 @@ static const char *list(char (&text)[maxRank * 24], const Number *numbers,
 
 Status gpuasync::encodeTensorMap(gpuasync_context &context,
                                  const TensorMap &map, void *out) {
-  Status status = context.driver->encodeTensorMap(map, out);
+  TensorMaps *maps = context.driver->extensions.tensorMaps;
+  if (!maps)
+    return makeStatus(GPUASYNC_UNSUPPORTED,
+                      "this device has no tensor map descriptors");
+  Status status = maps->encodeTensorMap(map, out);
   if (status.ok() || status.code() == GPUASYNC_UNSUPPORTED ||
       status.code() == GPUASYNC_DEVICE_LOST || map.rank - 1 >= maxRank)
     return status;

@@ -34,11 +34,9 @@ static bool pollFlag(const uint32_t *slot, uint32_t value, int64_t spinNs) {
 
 std::string gpuasync::listUnfinished(Stream &stream) {
   constexpr uint32_t capacity = Stream::recentCount;
-  const gpuasync_site *sites[capacity];
-  uint32_t count =
-      stream.context->driver->unfinished(stream.native, sites, capacity);
   std::string text;
-  if (count == UINT32_MAX) {
+  StreamControl *control = stream.context->driver->extensions.control;
+  if (!control) {
     // What was enqueued since the last wait, as far as it is remembered.
     uint64_t first = stream.finished;
     if (stream.enqueued - first > capacity)
@@ -48,6 +46,8 @@ std::string gpuasync::listUnfinished(Stream &stream) {
         appendItem(text, describeSite(site, ""));
     return text;
   }
+  const gpuasync_site *sites[capacity];
+  const uint32_t count = control->unfinished(stream.native, sites, capacity);
   for (uint32_t i = 0; i < count; ++i)
     appendItem(text, describeSite(sites[i], ""));
   return text;

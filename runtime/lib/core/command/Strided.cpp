@@ -67,6 +67,10 @@ static void copyFrom(const StridedCopy &copy, uint32_t dim, char *to,
              from + i * copy.sourceStrides[dim]);
 }
 
+void gpuasync::copyOnHost(const ByteCopy &copy) {
+  memmove(copy.destination, copy.source, copy.bytes);
+}
+
 void gpuasync::copyOnHost(const StridedCopy &copy) {
   copyFrom(copy, 0, static_cast<char *>(copy.destination),
            static_cast<const char *>(copy.source));

@@ -10,7 +10,7 @@
 #define GPUASYNC_CORE_COMMAND_STRIDED_H
 
 #include "core/command/Extent.h"
-#include "drivers/Driver.h"
+#include "drivers/Command.h"
 
 namespace gpuasync {
 
@@ -60,6 +60,13 @@ inline Extent destinationExtent(const StridedCopy &copy) {
 /// Returns its bytes.
 uint64_t denseStrides(const StridedCopy &copy, int64_t *strides);
 
+/// Makes one side of a copy an array without gaps. Returns its bytes.
+inline uint64_t makeDense(ByteCopy &copy, bool) { return copy.bytes; }
+inline uint64_t makeDense(StridedCopy &copy, bool source) {
+  return denseStrides(copy,
+                      source ? copy.sourceStrides : copy.destinationStrides);
+}
+
 /// Returns the bytes of all elements of a StridedCopy or StridedFill.
 template <typename Strided>
 uint64_t bytesOf(const Strided &access) {
@@ -70,6 +77,7 @@ uint64_t bytesOf(const Strided &access) {
 }
 
 /// Carries the copy out on the calling thread. Either side may overlap itself.
+void copyOnHost(const ByteCopy &copy);
 void copyOnHost(const StridedCopy &copy);
 void fillOnHost(const StridedFill &fill);
 

@@ -47,7 +47,7 @@ bool gpuasync_context::isIdle(const Pin *entering) {
 bool gpuasync_context::sharesDevice(const gpuasync_context &other) const {
   return this == &other || (&kind == &other.kind && ordinal == other.ordinal &&
                             has(CapVendorStreams) &&
-                            driver->generation() == other.driver->generation());
+                            driver->generation == other.driver->generation);
 }
 
 bool gpuasync_context::isQuiescent(const Pin *entering) {
@@ -485,8 +485,8 @@ void gpuasync_context::reclaim() {
   }
   events.destroy(alive);
   fences.destroy(alive);
-  if (alive)
-    driver->trimMemory(0);
+  if (StreamMemory *pool = driver->extensions.memory; pool && alive)
+    pool->trimMemory(0);
   physicalBuffers = 0;
   physicalBytes = 0;
 }

@@ -123,7 +123,7 @@ ModuleKey ModuleCache::makeKey(const Registration &registration, uint32_t index,
     key.arch = image->arch ? image->arch : "";
   }
   key.context = context.id;
-  key.generation = context.driver->generation();
+  key.generation = context.driver->generation;
   key.driverVersion = context.info.driverVersion;
   key.backend = context.kind.name();
   key.options = options;
@@ -440,8 +440,12 @@ Status ModuleCache::loadProduct(LoadedModule &entry, const Source &source,
         if (used->calls.unload)
           foreign(*used).unload(used->calls.user, made);
       });
-      status = context.driver->adoptModule(module, image, made, entry.native,
-                                           entry.functions.get());
+      ForeignObjects *objects = context.driver->extensions.foreign;
+      status = objects ? objects->adoptModule(module, image, made, entry.native,
+                                              entry.functions.get())
+                       : makeStatus(GPUASYNC_UNSUPPORTED,
+                                    "%s adopts no modules of others",
+                                    context.device.c_str());
       if (!status.ok())
         return status;
       undo.armed = false;

@@ -117,10 +117,10 @@ Status gpuasync::openOn(Driver &driver, int32_t ordinal, void *adopted,
   auto context = std::make_unique<gpuasync_context>(driver, ordinal);
   RETURN_IF_ERROR(context->modules.readSettings());
   RETURN_IF_ERROR(driver.deviceInfo(ordinal, context->info));
-  std::unique_ptr<DriverContext> opened;
+  std::unique_ptr<Device> opened;
   RETURN_IF_ERROR(driver.openContext(ordinal, adopted, opened));
   context->driver.open(std::move(opened));
-  context->info.capabilities &= ~context->driver->missing();
+  context->info.capabilities &= ~context->driver->missing;
   context->capabilities = context->info.capabilities;
   Process &shared = process();
   std::unique_lock<std::mutex> lock(shared.mutex);

@@ -37,8 +37,8 @@ void Fences::giveEvent(NativeEvent event) {
 }
 
 Status Fences::flag(Stream &stream) {
-  RETURN_IF_ERROR(context.driver->writeFlag(stream.native, stream.flagSlot,
-                                            stream.flagValue + 1));
+  RETURN_IF_ERROR(context.driver->extensions.flags->writeFlag(
+      stream.native, stream.flagSlot, stream.flagValue + 1));
   ++stream.flagValue;
   stream.stagedSinceFlag = 0;
   stream.flagged = stream.enqueued;

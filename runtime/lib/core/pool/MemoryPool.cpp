@@ -161,20 +161,21 @@ Status MemoryPool::needServiceStream() {
 }
 
 Status MemoryPool::callPool(Stream *stream, uint64_t bytes, void *&pointer) {
-  DriverContext &driver = *context.driver;
+  Device &driver = *context.driver;
   if (stream)
-    return driver.allocAsync(stream->native, bytes, pointer);
+    return driver.extensions.memory->allocAsync(stream->native, bytes, pointer);
   // Without a stream the memory has to be usable anywhere at once. The service
   // stream holds nothing but such allocations, so this wait is short.
   std::lock_guard<std::mutex> lock(serviceMutex);
   RETURN_IF_ERROR(needServiceStream());
-  Status status = driver.allocAsync(serviceStream, bytes, pointer);
+  Status status =
+      driver.extensions.memory->allocAsync(serviceStream, bytes, pointer);
   if (!status.ok())
     return status;
   bool done = false;
   status = driver.waitStream(serviceStream, -1, done);
   if (!status.ok())
-    (void)driver.freeAsync(serviceStream, pointer);
+    (void)driver.extensions.memory->freeAsync(serviceStream, pointer);
   return status;
 }
 
@@ -194,8 +195,8 @@ Status MemoryPool::freeToPool(Stream *stream, PoolAllocation *block) {
     std::lock_guard<std::mutex> lock(mutex);
     erase(block);
   }
-  return context.driver->freeAsync(stream ? stream->native : serviceStream,
-                                   pointer);
+  return context.driver->extensions.memory->freeAsync(
+      stream ? stream->native : serviceStream, pointer);
 }
 
 //===----------------------------------------------------------------------===//
@@ -303,10 +304,12 @@ Status MemoryPool::fromPool(std::unique_lock<std::mutex> &lock, Stream *stream,
   } catch (...) {
     lock.unlock();
     if (stream) {
-      (void)context.driver->freeAsync(stream->native, pointer);
+      (void)context.driver->extensions.memory->freeAsync(stream->native,
+                                                         pointer);
     } else {
       std::lock_guard<std::mutex> service(serviceMutex);
-      (void)context.driver->freeAsync(serviceStream, pointer);
+      (void)context.driver->extensions.memory->freeAsync(serviceStream,
+                                                         pointer);
     }
     throw;
   }
@@ -639,7 +642,8 @@ void MemoryPool::trim() { giveBackIdle(nullptr); }
 
 void MemoryPool::giveBackIdle(Stream *stream) {
   trimOfPool(stream);
-  context.driver->trimMemory(0);
+  if (StreamMemory *memory = context.driver->extensions.memory)
+    memory->trimMemory(0);
   reduce(0);
 }
 
@@ -652,7 +656,7 @@ void MemoryPool::giveBackPool(NativeStream stream) {
   forgetKeptOfPool();
   for (auto &[base, block] : table)
     if (block.ofPool && block.pointer && stream) {
-      (void)context.driver->freeAsync(stream, block.pointer);
+      (void)context.driver->extensions.memory->freeAsync(stream, block.pointer);
       block.pointer = nullptr; // should this close not come to its end
       any = true;
     }
@@ -662,7 +666,7 @@ void MemoryPool::giveBackPool(NativeStream stream) {
 }
 
 void MemoryPool::destroy(bool alive) {
-  DriverContext &driver = *context.driver;
+  Device &driver = *context.driver;
   if (serviceStream) {
     if (alive)
       driver.destroyStream(serviceStream);

@@ -114,7 +114,7 @@ void StreamPool::keepIdle(Stream *stream) {
 /// Whether a pending stream, which is on no list or goes from its list if so,
 /// was done and is idle now.
 bool StreamPool::reapOne(Stream *stream, bool &isLost) {
-  DriverContext &driver = *context.driver;
+  Device &driver = *context.driver;
   bool done = false;
   // An error of the work belongs to whoever waits for an event of the stream;
   // on a lost device every frame fails anyway. A query that failed itself
@@ -126,7 +126,8 @@ bool StreamPool::reapOne(Stream *stream, bool &isLost) {
   }
   if (isLost || !done || stream->awaited)
     return false;
-  driver.resetStream(stream->native);
+  if (StreamControl *control = driver.extensions.control)
+    control->resetStream(stream->native);
   stream->finished = stream->enqueued;
   context.staging.reap(*stream, /*idle=*/true);
   if (stream->isAbandoned)
@@ -166,11 +167,11 @@ void StreamPool::reapPending() {
 // Nothing that a captured stream was given has run on it, so it is idle once
 // the capture has ended.
 void StreamPool::reapCaptured() {
-  DriverContext &driver = *context.driver;
+  Device &driver = *context.driver;
   Stack<Stream> still;
   while (Stream *stream = captured.pop()) {
     CaptureState state;
-    Status status = driver.captureState(stream->native, state);
+    Status status = captureStateOf(driver, stream->native, state);
     if (!status.ok() || state.kind != CaptureState::None) {
       (void)context.noteFault(std::move(status));
       still.push(stream);
@@ -208,8 +209,9 @@ bool StreamPool::giveEmbedder(Stream *stream) {
 
 void StreamPool::resetHeld(Stream &stream) {
   std::lock_guard<std::mutex> lock(mutex);
-  if (!stream.awaited)
-    context.driver->resetStream(stream.native);
+  StreamControl *control = context.driver->extensions.control;
+  if (control && !stream.awaited)
+    control->resetStream(stream.native);
 }
 
 uint64_t StreamPool::countEmbedders() {
@@ -331,7 +333,7 @@ void StreamPool::destroyRetired() {
     if (!context.lost.load())
       context.driver->destroyStream(stream->native);
     if (stream->hasSignal())
-      context.driver->releaseSignal(stream->signal);
+      context.driver->extensions.signals->releaseSignal(stream->signal);
     context.physicalStreams.fetch_sub(1);
     lock.lock();
     if (stream->flagSlot)

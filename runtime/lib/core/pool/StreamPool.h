@@ -100,7 +100,7 @@ struct alignas(64) gpuasync_stream {
   uint32_t signalValue = 0;
   uint64_t signalled = 0;
   /// The index of the completion signal of this stream's kernels
-  /// (DriverContext::acquireSignal). `unset` until a kernel needs one.
+  /// (CompletionSignals). `unset` until a kernel needs one.
   static constexpr uint32_t noSignal = UINT32_MAX, unset = UINT32_MAX - 1;
   uint32_t signal = unset;
   bool hasSignal() const { return signal < unset; }

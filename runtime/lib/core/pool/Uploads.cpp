@@ -16,7 +16,7 @@ static constexpr uint64_t chunkBytes = 4 << 20;
 
 /// The mutex is held.
 Status Uploads::fill(char *destination, const char *source, uint64_t bytes) {
-  DriverContext &driver = *context.driver;
+  Device &driver = *context.driver;
   if (!stream) {
     RETURN_IF_ERROR(driver.createStream(stream));
     context.physicalStreams.fetch_add(1, std::memory_order_relaxed);
@@ -29,8 +29,9 @@ Status Uploads::fill(char *destination, const char *source, uint64_t bytes) {
        offset += chunkBytes) {
     uint64_t piece = std::min(bytes - offset, chunkBytes);
     memcpy(staging->pointer, source + offset, piece);
-    status = driver.copy(stream, destination + offset, staging->pointer, piece,
-                         nullptr);
+    status = driver.submit(
+        stream, Command(ByteCopy{destination + offset, staging->pointer, piece},
+                        nullptr));
     bool done = false;
     // After an error too: what is enqueued reads the staging.
     Status waited = driver.waitStream(stream, -1, done);

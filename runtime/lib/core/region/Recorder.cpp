@@ -33,7 +33,7 @@ Status Recorder::launch(Stream &stream, const gpuasync_block &block,
   RETURN_IF_ERROR(bound());
   const uint32_t number = numberOf(stream);
   const size_t bytes = Recording::paramsOffset + block.paramBytes;
-  Call *call = match(CallKind::Launch, number, site, bytes);
+  Call *call = match(Command::Kind::Launch, number, site, bytes);
   unsigned char *arguments = nullptr;
   if (__builtin_expect(call != nullptr, 1)) {
     arguments = predicted->recording.argumentsOf(*call);
@@ -60,7 +60,7 @@ Status Recorder::launch(Stream &stream, const gpuasync_block &block,
   if (call) {
     predicted->markDirty(matched - 1);
   } else {
-    call = &recording.append(CallKind::Launch, number, site, bytes);
+    call = &recording.append(Command::Kind::Launch, number, site, bytes);
     arguments = recording.argumentsOf(*call);
   }
   call->empty = empty;
@@ -69,7 +69,7 @@ Status Recorder::launch(Stream &stream, const gpuasync_block &block,
   return Status();
 }
 
-Status Recorder::putArguments(CallKind kind, Stream &stream,
+Status Recorder::putArguments(Command::Kind kind, Stream &stream,
                               const void *arguments, size_t bytes,
                               const gpuasync_site *site) {
   RETURN_IF_ERROR(bound());
@@ -87,13 +87,20 @@ Status Recorder::putArguments(CallKind kind, Stream &stream,
   return Status();
 }
 
+Status Recorder::copy(Stream &stream, const ByteCopy &copy,
+                      const gpuasync_site *site) {
+  return putArguments(Command::Kind::CopyBytes, stream, &copy, sizeof(copy),
+                      site);
+}
+
 Status Recorder::copy(Stream &stream, const StridedCopy &copy,
                       const gpuasync_site *site) {
-  return putArguments(CallKind::Copy, stream, &copy, sizeof(copy), site);
+  return putArguments(Command::Kind::Copy, stream, &copy, sizeof(copy), site);
 }
 
 /// `recorded`: it is the last call then, and its staging is nobody else's.
-Status Recorder::putStaged(CallKind kind, Stream &stream, StridedCopy &copy,
+template <typename Copy>
+Status Recorder::putStaged(Staged staged, Stream &stream, Copy &copy,
                            uint64_t bytes, const gpuasync_site *site,
                            bool &recorded) {
   recorded = false;
@@ -105,7 +112,10 @@ Status Recorder::putStaged(CallKind kind, Stream &stream, StridedCopy &copy,
     diverge();
   MemoryPool &memory = frame->context->memory;
   const uint32_t number = numberOf(stream);
-  Call *call = match(kind, number, site, sizeof(copy));
+  constexpr auto kind = std::is_same_v<Copy, ByteCopy>
+                            ? Command::Kind::CopyBytes
+                            : Command::Kind::Copy;
+  Call *call = match(kind, number, site, sizeof(copy), staged);
   PoolAllocation *held = call ? call->staging : nullptr;
   struct Guard {
     MemoryPool &memory;
@@ -128,15 +138,13 @@ Status Recorder::putStaged(CallKind kind, Stream &stream, StridedCopy &copy,
     }
   }
   if (!call)
-    call = &recording.append(kind, number, site, sizeof(copy));
+    call = &recording.append(kind, number, site, sizeof(copy), staged);
   if (fresh.block)
     std::swap(call->staging, fresh.block);
-  if (kind == CallKind::Upload)
-    copy.source = call->staging->pointer;
-  else
-    copy.destination = call->staging->pointer;
+  setStaging(copy, staged, call->staging->pointer);
   Recording &calls = predicted ? predicted->recording : recording;
-  if (!predicted || memcmp(&calls.copyOf(*call), &copy, sizeof(copy)) != 0) {
+  if (!predicted ||
+      memcmp(calls.argumentsOf(*call), &copy, sizeof(copy)) != 0) {
     memcpy(calls.argumentsOf(*call), &copy, sizeof(copy));
     if (predicted)
       predicted->markDirty(matched - 1);
@@ -146,22 +154,10 @@ Status Recorder::putStaged(CallKind kind, Stream &stream, StridedCopy &copy,
   return Status();
 }
 
-Status Recorder::upload(Stream &stream, StridedCopy &copy, uint64_t bytes,
-                        const gpuasync_site *site, bool &recorded) {
-  return putStaged(CallKind::Upload, stream, copy, bytes, site, recorded);
-}
-
-Status Recorder::download(Stream &stream, StridedCopy &copy, uint64_t bytes,
-                          char *low, uint64_t extent,
-                          std::unique_ptr<StridedCopy> scatter,
-                          const gpuasync_site *site, bool &recorded) {
-  RETURN_IF_ERROR(
-      putStaged(CallKind::Download, stream, copy, bytes, site, recorded));
-  if (recorded)
-    writesLater.push_back(
-        {static_cast<uint32_t>(count() - 1), low, extent, std::move(scatter)});
-  return Status();
-}
+template Status Recorder::putStaged(Staged, Stream &, ByteCopy &, uint64_t,
+                                    const gpuasync_site *, bool &);
+template Status Recorder::putStaged(Staged, Stream &, StridedCopy &, uint64_t,
+                                    const gpuasync_site *, bool &);
 
 bool Recorder::writes(const char *source, uint64_t bytes) const {
   for (const HostWrite &write : writesLater)
@@ -172,7 +168,7 @@ bool Recorder::writes(const char *source, uint64_t bytes) const {
 
 Status Recorder::fill(Stream &stream, const StridedFill &fill,
                       const gpuasync_site *site) {
-  return putArguments(CallKind::Fill, stream, &fill, sizeof(fill), site);
+  return putArguments(Command::Kind::Fill, stream, &fill, sizeof(fill), site);
 }
 
 Status Recorder::call(Stream &stream, const LibraryCall &library,
@@ -180,7 +176,7 @@ Status Recorder::call(Stream &stream, const LibraryCall &library,
   RETURN_IF_ERROR(bound());
   const uint32_t number = numberOf(stream);
   Call *call =
-      match(CallKind::Library, number, site, Recording::bytesOf(library));
+      match(Command::Kind::Captured, number, site, Recording::bytesOf(library));
   if (call && predicted->recording.libraryOf(*call) == library)
     return Status();
   if (call && predicted->exactCalls) {
@@ -193,7 +189,7 @@ Status Recorder::call(Stream &stream, const LibraryCall &library,
     predicted->markDirty(matched - 1);
     return Status();
   }
-  recording.setLibrary(recording.append(CallKind::Library, number, site,
+  recording.setLibrary(recording.append(Command::Kind::Captured, number, site,
                                         Recording::bytesOf(library)),
                        library);
   return Status();
@@ -203,8 +199,8 @@ Status Recorder::record(Event &event, Stream &stream,
                         const gpuasync_site *site) {
   RETURN_IF_ERROR(bound());
   const uint32_t number = numberOf(stream);
-  if (!match(CallKind::Record, number, site, 0))
-    recording.append(CallKind::Record, number, site, 0).event = events;
+  if (!match(Command::Kind::Record, number, site, 0))
+    recording.append(Command::Kind::Record, number, site, 0).event = events;
   event.region = this;
   event.regionNumber = events++;
   return Status();
@@ -220,14 +216,15 @@ Status Recorder::wait(Stream &stream, Event &event, const gpuasync_site *site) {
     return frame->driver->streamWaitEvent(stream.native, event.native);
   }
   const uint32_t number = numberOf(stream);
-  Call *call = match(CallKind::Wait, number, site, 0);
+  Call *call = match(Command::Kind::Wait, number, site, 0);
   if (call && call->event == event.regionNumber)
     return Status();
   if (call) {
     --matched;
     diverge();
   }
-  recording.append(CallKind::Wait, number, site, 0).event = event.regionNumber;
+  recording.append(Command::Kind::Wait, number, site, 0).event =
+      event.regionNumber;
   return Status();
 }
 
@@ -326,16 +323,15 @@ Status Recorder::playGraph(Executable &executable, Stream &on) {
   played = ExecutionMode::Graph;
   // What else is put on a caller's stream nobody tells us: the last graph's
   // word would be taken for the end of that too.
-  if (!on.external && executable.awaited->expect()) {
-    uint32_t *slot = nullptr;
-    RETURN_IF_ERROR(frame->driver->launchGraph(executable.graph, on.native,
-                                               slot, on.signalValue));
-    on.note(key.site);
-    on.signalSlot = slot;
+  Completion completion;
+  const bool isAwaited = !on.external && executable.awaited->expect();
+  RETURN_IF_ERROR(frame->driver->extensions.graphs->launchGraph(
+      executable.graph, on.native, isAwaited ? &completion : nullptr));
+  on.note(key.site);
+  if (isAwaited) {
+    on.signalSlot = completion.word;
+    on.signalValue = completion.value;
     on.signalled = on.enqueued;
-  } else {
-    RETURN_IF_ERROR(frame->driver->launchGraph(executable.graph, on.native));
-    on.note(key.site);
   }
   on.graphAt = on.enqueued;
   frame->lastGraph = {executable.awaited, &on, on.enqueued};
@@ -370,7 +366,7 @@ Status Recorder::expect(HostWrite &write, Stream &stream,
 Status Recorder::playOneStream(Recording &calls, Stream &on) {
   played = ExecutionMode::Stream;
   for (Call &call : calls.calls)
-    if (call.kind != CallKind::Record && call.kind != CallKind::Wait)
+    if (call.isWork())
       RETURN_IF_ERROR(playWork(calls, call, on));
   frame->slot->counters.regionsOnStreams.add(1);
   return serializeAfter(on);
@@ -401,18 +397,13 @@ Status Recorder::serializeAfter(Stream &on) {
 }
 
 /// Its staging is the stream's from then on.
-Status Recorder::playStaged(const StridedCopy &copy, Call &call,
-                            Stream &stream) {
+Status Recorder::playStaged(const Command &copy, Call &call, Stream &stream) {
   gpuasync_context &context = *frame->context;
   context.staging.reap(stream, /*idle=*/false);
   HeldStaging staging(context, stream);
   staging.takeOver(std::exchange(call.staging, nullptr));
-  RETURN_IF_ERROR(
-      copy.rank
-          ? frame->driver->copyStrided(stream.native, copy, call.site)
-          : frame->driver->copy(stream.native, copy.destination, copy.source,
-                                copy.elementBytes, call.site));
-  if (call.kind == CallKind::Download) {
+  RETURN_IF_ERROR(frame->driver->submit(stream.native, copy));
+  if (call.staged == Staged::Download) {
     RETURN_IF_ERROR(expect(writesLater[written++], stream, staging.get()));
     staging.passOn();
     return Status();
@@ -424,44 +415,23 @@ Status Recorder::playStaged(const StridedCopy &copy, Call &call,
 }
 
 Status Recorder::playWork(Recording &calls, Call &call, Stream &stream) {
-  DriverContext &driver = *frame->driver;
   stream.note(call.site);
   Status status;
-  switch (call.kind) {
-  case CallKind::Launch: {
+  if (call.kind == Command::Kind::Launch) {
     if (call.empty)
-      break; // keeps order by doing nothing
+      return Status(); // keeps order by doing nothing
     const gpuasync_kernel *kernel = nullptr;
     NativeFunction function = nullptr;
     status = frame->instance->findKernel(call.site, kernel, function);
     if (status.ok())
       status = putLaunch(*frame, stream, function, *kernel, calls.blockOf(call),
                          call.site);
-    break;
-  }
-  case CallKind::Upload:
-  case CallKind::Download:
-    status = playStaged(calls.copyOf(call), call, stream);
-    break;
-  case CallKind::Copy: {
-    const StridedCopy &copy = calls.copyOf(call);
-    status = copy.rank ? driver.copyStrided(stream.native, copy, call.site)
-                       : driver.copy(stream.native, copy.destination,
-                                     copy.source, copy.elementBytes, call.site);
-    break;
-  }
-  case CallKind::Fill:
-    status = driver.fillStrided(
-        stream.native,
-        *reinterpret_cast<const StridedFill *>(calls.argumentsOf(call)),
-        call.site);
-    break;
-  case CallKind::Library:
+  } else if (call.kind == Command::Kind::Captured) {
     status = callLibrary(*frame, stream, calls.libraryOf(call), call.site);
-    break;
-  case CallKind::Record:
-  case CallKind::Wait:
-    break;
+  } else if (call.staged != Staged::No) {
+    status = playStaged(calls.commandOf(call), call, stream);
+  } else {
+    status = frame->driver->submit(stream.native, calls.commandOf(call));
   }
   return status.ok()
              ? Status()
@@ -469,20 +439,13 @@ Status Recorder::playWork(Recording &calls, Call &call, Stream &stream) {
 }
 
 Status Recorder::playCalls(Recording &calls, std::vector<Event *> &native) {
-  DriverContext &driver = *frame->driver;
+  Device &driver = *frame->driver;
   for (Call &call : calls.calls) {
     Stream &stream = *streams[call.stream];
     Status status;
-    switch (call.kind) {
-    case CallKind::Launch:
-    case CallKind::Copy:
-    case CallKind::Upload:
-    case CallKind::Download:
-    case CallKind::Fill:
-    case CallKind::Library:
+    if (call.isWork()) {
       RETURN_IF_ERROR(playWork(calls, call, stream));
-      break;
-    case CallKind::Record: {
+    } else if (call.kind == Command::Kind::Record) {
       Event *&event = native[call.event];
       if (!event) {
         status = frame->context->events.take(frame->slot, event);
@@ -491,13 +454,10 @@ Status Recorder::playCalls(Recording &calls, std::vector<Event *> &native) {
       }
       if (status.ok())
         status = driver.recordEvent(event->native, stream.native);
-      break;
-    }
-    case CallKind::Wait:
+    } else {
       stream.note(nullptr);
       status =
           driver.streamWaitEvent(stream.native, native[call.event]->native);
-      break;
     }
     if (!status.ok())
       return locate(frame->context->noteFault(std::move(status)), call.site);

@@ -45,17 +45,30 @@ public:
 
   Status launch(Stream &stream, const gpuasync_block &block,
                 const gpuasync_site *site);
+  Status copy(Stream &stream, const ByteCopy &copy, const gpuasync_site *site);
   Status copy(Stream &stream, const StridedCopy &copy,
               const gpuasync_site *site);
-  /// A copy from pageable memory. If the region holds it (`recorded`), staging
-  /// of `bytes` is its source, which the caller fills before all else.
-  Status upload(Stream &stream, StridedCopy &copy, uint64_t bytes,
-                const gpuasync_site *site, bool &recorded);
+  /// A copy of bytes or of rows from pageable memory. If the region holds it
+  /// (`recorded`), staging of `bytes` is its source, which the caller fills
+  /// before all else.
+  template <typename Copy>
+  Status upload(Stream &stream, Copy &copy, uint64_t bytes,
+                const gpuasync_site *site, bool &recorded) {
+    return putStaged(Staged::Upload, stream, copy, bytes, site, recorded);
+  }
   /// The same into pageable memory: `extent` bytes at `low`, which the host
   /// writes when it waits, from staging: in one piece, or as `scatter` says.
-  Status download(Stream &stream, StridedCopy &copy, uint64_t bytes, char *low,
+  template <typename Copy>
+  Status download(Stream &stream, Copy &copy, uint64_t bytes, char *low,
                   uint64_t extent, std::unique_ptr<StridedCopy> scatter,
-                  const gpuasync_site *site, bool &recorded);
+                  const gpuasync_site *site, bool &recorded) {
+    RETURN_IF_ERROR(
+        putStaged(Staged::Download, stream, copy, bytes, site, recorded));
+    if (recorded)
+      writesLater.push_back({static_cast<uint32_t>(count() - 1), low, extent,
+                             std::move(scatter)});
+    return Status();
+  }
   /// Whether a recorded download writes a part of it.
   bool writes(const char *source, uint64_t bytes) const;
   Status fill(Stream &stream, const StridedFill &fill,
@@ -102,15 +115,16 @@ private:
   size_t count() const { return predicted ? matched : recording.calls.size(); }
   /// The predicted call if it may be this one, and it counts as matched; else
   /// null, and nothing is predicted any longer.
-  Call *match(CallKind kind, uint32_t stream, const gpuasync_site *site,
-              size_t bytes) {
+  Call *match(Command::Kind kind, uint32_t stream, const gpuasync_site *site,
+              size_t bytes, Staged staged = Staged::No) {
     if (__builtin_expect(!predicted, 0))
       return nullptr;
     std::vector<Call> &calls = predicted->recording.calls;
     if (__builtin_expect(matched < calls.size(), 1)) {
       Call &call = calls[matched];
-      if (__builtin_expect(call.kind == kind && call.stream == stream &&
-                               call.site == site && call.bytes == bytes,
+      if (__builtin_expect(call.kind == kind && call.staged == staged &&
+                               call.stream == stream && call.site == site &&
+                               call.bytes == bytes,
                            1)) {
         ++matched;
         return &call;
@@ -124,10 +138,12 @@ private:
   Status bound() {
     return __builtin_expect(count() >= maxCalls, 0) ? play() : Status();
   }
-  Status putArguments(CallKind kind, Stream &stream, const void *arguments,
+  Status putArguments(Command::Kind kind, Stream &stream, const void *arguments,
                       size_t bytes, const gpuasync_site *site);
-  Status putStaged(CallKind kind, Stream &stream, StridedCopy &copy,
-                   uint64_t bytes, const gpuasync_site *site, bool &recorded);
+  /// Of ByteCopy and StridedCopy.
+  template <typename Copy>
+  Status putStaged(Staged staged, Stream &stream, Copy &copy, uint64_t bytes,
+                   const gpuasync_site *site, bool &recorded);
 
   void stopFollowing(Stream &stream);
   Stream *findGraphStream();
@@ -142,7 +158,7 @@ private:
   Status serializeAfter(Stream &on);
   Status playCalls(Recording &calls, std::vector<Event *> &native);
   Status playWork(Recording &calls, Call &call, Stream &stream);
-  Status playStaged(const StridedCopy &copy, Call &call, Stream &stream);
+  Status playStaged(const Command &copy, Call &call, Stream &stream);
   Status expect(HostWrite &write, Stream &stream, PoolAllocation *staging);
 
   friend class Regions;

@@ -7,6 +7,8 @@
 
 #include "core/region/Recording.h"
 
+#include "core/command/Strided.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -38,16 +40,33 @@ void Recording::dropStaging(MemoryPool &memory) {
       memory.dropStaging(staging);
 }
 
-Call &Recording::append(CallKind kind, uint32_t stream,
-                        const gpuasync_site *site, size_t bytes) {
+Status Recording::takeStaging(Call &call, MemoryPool &memory) {
+  auto takeFor = [&](auto &copy, uint64_t bytes) -> Status {
+    RETURN_IF_ERROR(memory.takeStaging(bytes, call.staging));
+    setStaging(copy, call.staged, call.staging->pointer);
+    return Status();
+  };
+  if (call.kind == Command::Kind::CopyBytes) {
+    auto &copy = argumentsAs<ByteCopy>(call);
+    return takeFor(copy, copy.bytes);
+  }
+  auto &copy = argumentsAs<StridedCopy>(call);
+  return takeFor(copy, gpuasync::bytesOf(copy));
+}
+
+Call &Recording::append(Command::Kind kind, uint32_t stream,
+                        const gpuasync_site *site, size_t bytes,
+                        Staged isStaged) {
   size_t end = used + ((bytes + 15) & ~size_t(15));
   if (units.size() * 16 < end)
     units.resize(std::max(units.size() * 2, end / 16));
   calls.emplace_back();
-  if (isStaged(kind)) // a number of a call that is there, whatever fails
+  if (isStaged !=
+      Staged::No) // a number of a call that is there, whatever fails
     staged.push_back(static_cast<uint32_t>(calls.size() - 1));
   Call &call = calls.back();
   call.kind = kind;
+  call.staged = isStaged;
   call.stream = stream;
   call.bytes = static_cast<uint32_t>(bytes);
   call.arguments = used;
@@ -59,11 +78,11 @@ Call &Recording::append(CallKind kind, uint32_t stream,
 bool Recording::isBehind(const std::vector<bool> &first) const {
   std::vector<bool> behind = first, eventBehind(events, false);
   for (const Call &call : calls) {
-    if (call.kind == CallKind::Record)
+    if (call.kind == Command::Kind::Record)
       eventBehind[call.event] = behind[call.stream];
-    else if (call.kind != CallKind::Wait && !behind[call.stream])
+    else if (call.kind != Command::Kind::Wait && !behind[call.stream])
       return false;
-    else if (call.kind == CallKind::Wait && eventBehind[call.event])
+    else if (call.kind == Command::Kind::Wait && eventBehind[call.event])
       behind[call.stream] = true;
   }
   return true;
@@ -72,9 +91,9 @@ bool Recording::isBehind(const std::vector<bool> &first) const {
 bool Recording::gainsAsGraph() const {
   size_t others = 0;
   for (const Call &call : calls) {
-    if (call.kind == CallKind::Launch)
+    if (call.kind == Command::Kind::Launch)
       return true;
-    others += call.kind != CallKind::Record && call.kind != CallKind::Wait;
+    others += call.isWork();
   }
   return others > 1;
 }
@@ -87,13 +106,16 @@ static uint64_t mix(uint64_t hash, uint64_t value) {
 uint64_t Recording::hashShape(bool exactCalls) const {
   uint64_t hash = calls.size();
   for (const Call &call : calls) {
-    hash = mix(hash, static_cast<uint64_t>(call.kind) << 32 | call.stream);
+    hash = mix(hash, (static_cast<uint64_t>(call.kind) << 8 |
+                      static_cast<uint64_t>(call.staged))
+                             << 32 |
+                         call.stream);
     hash = mix(hash, uint64_t(call.event) << 32 | call.bytes);
     hash = mix(hash, reinterpret_cast<uintptr_t>(call.site));
-    if (exactCalls && call.kind == CallKind::Library)
+    if (exactCalls && call.kind == Command::Kind::Captured)
       for (size_t i = 0; i < call.bytes; ++i)
         hash = mix(hash, argumentsOf(call)[i]);
-    if (call.kind != CallKind::Launch)
+    if (call.kind != Command::Kind::Launch)
       continue;
     const gpuasync_block block = blockOf(call);
     hash = mix(hash, block.flags);
@@ -104,15 +126,17 @@ uint64_t Recording::hashShape(bool exactCalls) const {
 }
 
 bool Recording::hasShapeOf(const Recording &other, bool exactCalls) const {
-  return std::equal(
-      calls.begin(), calls.end(), other.calls.begin(), other.calls.end(),
-      [&](const Call &a, const Call &b) {
-        return a.kind == b.kind && a.stream == b.stream && a.event == b.event &&
-               a.bytes == b.bytes && a.site == b.site &&
-               (a.kind != CallKind::Launch || takes(a, other.blockOf(b))) &&
-               (a.kind != CallKind::Library || !exactCalls ||
-                libraryOf(a) == other.libraryOf(b));
-      });
+  return std::equal(calls.begin(), calls.end(), other.calls.begin(),
+                    other.calls.end(), [&](const Call &a, const Call &b) {
+                      return a.kind == b.kind && a.staged == b.staged &&
+                             a.stream == b.stream && a.event == b.event &&
+                             a.bytes == b.bytes && a.site == b.site &&
+                             (a.kind != Command::Kind::Launch ||
+                              takes(a, other.blockOf(b))) &&
+                             (a.kind != Command::Kind::Captured ||
+                              !exactCalls ||
+                              libraryOf(a) == other.libraryOf(b));
+                    });
 }
 
 Edges::Edges(const Recording &recording) {
@@ -124,9 +148,9 @@ Edges::Edges(const Recording &recording) {
   for (uint32_t i = 0; i < recording.calls.size(); ++i) {
     const Call &call = recording.calls[i];
     Front &front = ofStream[call.stream];
-    if (call.kind == CallKind::Record) {
+    if (call.kind == Command::Kind::Record) {
       ofEvent[call.event] = front;
-    } else if (call.kind == CallKind::Wait) {
+    } else if (call.kind == Command::Kind::Wait) {
       const Front &other = ofEvent[call.event];
       Front joined;
       joined.reserve(front.size() + other.size());

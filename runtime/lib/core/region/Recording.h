@@ -11,24 +11,25 @@
 #define GPUASYNC_CORE_REGION_RECORDING_H
 
 #include "core/pool/MemoryPool.h"
+#include "drivers/Command.h"
 
 #include <string.h>
 #include <vector>
 
 namespace gpuasync {
 
-/// Upload and Download: copies of which one side is pageable memory of the
-/// host, for which staging stands.
-enum class CallKind : uint8_t {
-  Launch,
-  Copy,
-  Upload,
-  Download,
-  Fill,
-  Library,
-  Record,
-  Wait
-};
+/// Whether a copy has pageable memory of the host on one side, for which
+/// staging stands.
+enum class Staged : uint8_t { No, Upload, Download };
+
+/// Puts staging in the place of the copy's pageable side.
+template <typename Copy>
+void setStaging(Copy &copy, Staged staged, void *staging) {
+  if (staged == Staged::Upload)
+    copy.source = staging;
+  else
+    copy.destination = staging;
+}
 
 /// A library's function and the arguments that it is called with.
 using LibraryFunction = int32_t (*)(const gpuasync_call *call,
@@ -43,10 +44,11 @@ struct LibraryCall {
   }
 };
 
-/// One call. Streams and events have the numbers under which the region met
-/// them first.
+/// One call: a command whose arguments lie in the recording. Streams and events
+/// have the numbers under which the region met them first.
 struct Call {
-  CallKind kind = CallKind::Launch;
+  Command::Kind kind = Command::Kind::Launch; ///< a library's is Captured
+  Staged staged = Staged::No;
   bool empty = false; ///< a launch of no threads
   bool dirty = false; ///< its arguments are not the graph's (Executable)
   uint32_t stream = 0;
@@ -54,14 +56,14 @@ struct Call {
   uint32_t bytes = 0;   ///< of its arguments
   size_t arguments = 0; ///< where they lie; Record and Wait have none
   const gpuasync_site *site = nullptr; ///< of the instance's program
-  /// Of Upload and Download: a use of what the arguments name as source or
+  /// Of a staged copy: a use of what the arguments name as source or
   /// destination. Null: it was passed on, and they name what is not there.
   PoolAllocation *staging = nullptr;
+  /// Whether it is work, and not a part of an order.
+  bool isWork() const {
+    return kind != Command::Kind::Record && kind != Command::Kind::Wait;
+  }
 };
-
-inline bool isStaged(CallKind kind) {
-  return kind == CallKind::Upload || kind == CallKind::Download;
-}
 
 /// A launch's arguments: gpuasync_block, whose `params` is not to be read,
 /// followed by the packed parameters. A library call's: LibraryHead, followed
@@ -89,8 +91,8 @@ public:
   void dropStaging(MemoryPool &memory);
 
   /// Puts a call behind the others; the caller fills in its arguments.
-  Call &append(CallKind kind, uint32_t stream, const gpuasync_site *site,
-               size_t bytes);
+  Call &append(Command::Kind kind, uint32_t stream, const gpuasync_site *site,
+               size_t bytes, Staged staged = Staged::No);
   unsigned char *argumentsOf(const Call &call) {
     return reinterpret_cast<unsigned char *>(units.data()) + call.arguments;
   }
@@ -98,13 +100,28 @@ public:
     return reinterpret_cast<const unsigned char *>(units.data()) +
            call.arguments;
   }
-  /// The copy, of one of the three kinds of copies.
-  StridedCopy &copyOf(const Call &call) {
-    return *reinterpret_cast<StridedCopy *>(argumentsOf(call));
+  /// The copy or the fill, of a call of its kind.
+  template <typename Arguments>
+  Arguments &argumentsAs(const Call &call) {
+    return *reinterpret_cast<Arguments *>(argumentsOf(call));
   }
-  const StridedCopy &copyOf(const Call &call) const {
-    return *reinterpret_cast<const StridedCopy *>(argumentsOf(call));
+  template <typename Arguments>
+  const Arguments &argumentsAs(const Call &call) const {
+    return *reinterpret_cast<const Arguments *>(argumentsOf(call));
   }
+  /// The copy or the fill as a command.
+  Command commandOf(const Call &call) const {
+    switch (call.kind) {
+    case Command::Kind::CopyBytes:
+      return Command(argumentsAs<ByteCopy>(call), call.site);
+    case Command::Kind::Copy:
+      return Command(argumentsAs<StridedCopy>(call), call.site);
+    default:
+      return Command(argumentsAs<StridedFill>(call), call.site);
+    }
+  }
+  /// Takes staging for the call, a staged copy that has none.
+  Status takeStaging(Call &call, MemoryPool &memory);
   /// The launch's block, with `params` set.
   gpuasync_block blockOf(const Call &call) const {
     gpuasync_block block;

@@ -175,7 +175,7 @@ void Regions::retire(const Key &key, std::unique_ptr<Executable> executable,
   Region &region = regions.find(key)->second;
   --region.made;
   const bool isCalls =
-      executable->recording.calls[failed].kind == CallKind::Library;
+      executable->recording.calls[failed].kind == Command::Kind::Captured;
   region.exactCalls |= isCalls && !forNow;
   Region::Seen *seen = isCalls ? nullptr : region.find(executable->shape);
   if (seen) {
@@ -235,7 +235,7 @@ void Executable::takeArguments(const Recording &other) {
     unsigned char *mine = recording.argumentsOf(call);
     const unsigned char *theirs = other.argumentsOf(other.calls[i]);
     // A block's pointer to its parameters says nothing.
-    const size_t skipped = call.kind == CallKind::Launch
+    const size_t skipped = call.kind == Command::Kind::Launch
                                ? Recording::paramsOffset - Recording::blockBytes
                                : 0;
     const size_t head = skipped ? Recording::blockBytes : 0;
@@ -254,7 +254,7 @@ void gpuasync::destroyGraphs(gpuasync_context &context, Regions::Gone &gone) {
     return;
   ThreadContext *slot = threadState().slotFor(&context);
   for (std::unique_ptr<Executable> &each : gone) {
-    context.driver->destroyGraph(each->graph);
+    context.driver->extensions.graphs->destroyGraph(each->graph);
     each->recording.dropStaging(context.memory);
     context.physicalGraphs.fetch_sub(1, std::memory_order_relaxed);
     slot->counters.graphs.destroy();
@@ -288,36 +288,24 @@ struct NodeParts {
 
 } // namespace
 
-/// A call as a node; what it points to lies in the recording and in `parts`.
-static Status makeNode(Frame &frame, const Recording &recording,
-                       const Call &call, NodeParts &parts, GraphNode &node) {
-  node.site = call.site;
-  switch (call.kind) {
-  case CallKind::Launch:
-    node.kind = GraphNode::Kind::Launch;
+/// Makes the command of a node; what it points to lies in the recording and in
+/// `parts`.
+static Status makeCommand(Frame &frame, const Recording &recording,
+                          const Call &call, NodeParts &parts, Command &out) {
+  if (call.kind == Command::Kind::Launch) {
     parts.block = recording.blockOf(call);
-    node.block = &parts.block;
-    node.empty = call.empty;
-    return frame.instance->findKernel(call.site, node.kernel, node.function);
-  case CallKind::Copy:
-  case CallKind::Upload:
-  case CallKind::Download:
-    node.kind = GraphNode::Kind::Copy;
-    node.copy = &recording.copyOf(call);
-    break;
-  case CallKind::Fill:
-    node.kind = GraphNode::Kind::Fill;
-    node.fill =
-        reinterpret_cast<const StridedFill *>(recording.argumentsOf(call));
-    break;
-  case CallKind::Library:
-    node.kind = GraphNode::Kind::Captured;
+    out = Command(call.kind, call.site);
+    out.launch.block = &parts.block;
+    out.empty = call.empty;
+    return frame.instance->findKernel(call.site, out.launch.kernel,
+                                      out.launch.function);
+  }
+  if (call.kind == Command::Kind::Captured) {
     parts.call = CapturedCall(frame, recording, call);
-    node.work = &parts.call;
-    break;
-  case CallKind::Record:
-  case CallKind::Wait:
-    break;
+    out = Command(call.kind, call.site);
+    out.work = &parts.call;
+  } else {
+    out = recording.commandOf(call);
   }
   return Status();
 }
@@ -335,23 +323,6 @@ static Status noteCapture(Frame &frame, Status status) {
   return status;
 }
 
-/// Staging for calls of which it was passed on.
-static Status takeStaging(gpuasync_context &context, Recording &recording) {
-  for (uint32_t each : recording.staged) {
-    Call &call = recording.calls[each];
-    StridedCopy &copy = recording.copyOf(call);
-    uint64_t bytes = copy.elementBytes;
-    for (uint32_t i = 0; i < copy.rank; ++i)
-      bytes *= static_cast<uint64_t>(copy.sizes[i]);
-    RETURN_IF_ERROR(context.memory.takeStaging(bytes, call.staging));
-    if (call.kind == CallKind::Upload)
-      copy.source = call.staging->pointer;
-    else
-      copy.destination = call.staging->pointer;
-  }
-  return Status();
-}
-
 Status Regions::make(const Key &key, Recording &recording, uint64_t shape,
                      gpuasync_stream *on, Frame &frame) {
   auto made = std::make_unique<Executable>();
@@ -364,12 +335,16 @@ Status Regions::make(const Key &key, Recording &recording, uint64_t shape,
   after.reserve(calls.size());
   made->nodeOf.assign(calls.size(), UINT32_MAX);
   made->dirty.reserve(calls.size());
-  RETURN_IF_ERROR(takeStaging(*instance.context, recording));
+  // Staging for calls of which it was passed on.
+  for (uint32_t each : recording.staged)
+    RETURN_IF_ERROR(
+        recording.takeStaging(recording.calls[each], instance.context->memory));
   for (size_t i = 0; i < calls.size(); ++i) {
-    if (calls[i].kind == CallKind::Record || calls[i].kind == CallKind::Wait)
+    if (!calls[i].isWork())
       continue;
     GraphNode node;
-    RETURN_IF_ERROR(makeNode(frame, recording, calls[i], parts[i], node));
+    RETURN_IF_ERROR(
+        makeCommand(frame, recording, calls[i], parts[i], node.command));
     after.emplace_back();
     for (uint32_t earlier : edges.after(i))
       after.back().push_back(made->nodeOf[earlier]);
@@ -399,7 +374,7 @@ Status Regions::make(const Key &key, Recording &recording, uint64_t shape,
     made->exactCalls = region.exactCalls;
   }
   Status status = guard([&] {
-    return instance.context->driver->makeGraph(
+    return instance.context->driver->extensions.graphs->makeGraph(
         nodes.data(), static_cast<uint32_t>(nodes.size()), made->takesAnyUpdate,
         made->graph);
   });
@@ -430,12 +405,12 @@ Status Regions::update(Executable &executable, Frame &frame, uint32_t &failed) {
       uint32_t call = executable.dirty[executable.dirty.size() - 1 - i];
       indices[i] = executable.nodeOf[call];
       nodes[i] = GraphNode();
-      RETURN_IF_ERROR(makeNode(frame, executable.recording,
-                               executable.recording.calls[call], parts[i],
-                               nodes[i]));
+      RETURN_IF_ERROR(makeCommand(frame, executable.recording,
+                                  executable.recording.calls[call], parts[i],
+                                  nodes[i].command));
     }
     uint32_t at = 0;
-    Status status = instance.context->driver->updateGraph(
+    Status status = instance.context->driver->extensions.graphs->updateGraph(
         executable.graph, indices, nodes, static_cast<uint32_t>(count), at);
     if (!status.ok()) {
       failed = executable.dirty[executable.dirty.size() - 1 - at];

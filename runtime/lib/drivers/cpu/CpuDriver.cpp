@@ -7,6 +7,7 @@
 
 #include "core/base/Settings.h"
 #include "core/base/Uncancelled.h"
+#include "core/command/Packed.h"
 #include "core/command/Strided.h"
 #include "drivers/cpu/CallerStack.h"
 #include "drivers/cpu/Scheduler.h"
@@ -39,10 +40,14 @@ Status memorySize(uint64_t &bytes) {
   return sizeSetting("GPU_ASYNC_CPU_MEMORY", 1, bytes);
 }
 
-class CpuContext final : public DriverContext {
+class CpuContext final : public Device,
+                         DeviceClock,
+                         ForeignObjects,
+                         StreamControl {
 public:
   CpuContext(uint32_t threads, uint64_t memory)
-      : scheduler(new Scheduler(threads)), limit(memory) {}
+      : Device(extensionsOf()), scheduler(new Scheduler(threads)),
+        limit(memory) {}
   Status setSchedule(const Schedule &schedule) {
     return scheduler->setSchedule(schedule);
   }
@@ -193,37 +198,7 @@ public:
     modules.fetch_sub(1, std::memory_order_relaxed);
   }
 
-  Status launch(NativeStream stream, NativeFunction function,
-                const gpuasync_kernel &kernel, const gpuasync_block &block,
-                const gpuasync_site *site) override;
-
-  Status copy(NativeStream native, void *destination, const void *source,
-              uint64_t bytes, const gpuasync_site *site) override {
-    return put(native, OpKind::Copy, site, bytes, [&](Op &op) {
-      op.copy.rank = 0;
-      op.copy.destination = destination;
-      op.copy.source = source;
-      op.copy.elementBytes = bytes;
-    });
-  }
-  Status copyStrided(NativeStream native, const StridedCopy &copy,
-                     const gpuasync_site *site) override {
-    return put(native, OpKind::Copy, site, bytesOf(copy),
-               [&](Op &op) { op.copy = copy; });
-  }
-  Status fillStrided(NativeStream native, const StridedFill &fill,
-                     const gpuasync_site *site) override {
-    return put(native, OpKind::Fill, site, bytesOf(fill),
-               [&](Op &op) { op.fill = fill; });
-  }
-
-  Status call(NativeStream native, void (*function)(void *),
-              void *argument) override {
-    return put(native, OpKind::Call, nullptr, 0, [&](Op &op) {
-      op.function = function;
-      op.argument = argument;
-    });
-  }
+  Status submit(NativeStream stream, const Command &command) override;
 
   Status beginTiming(NativeStream native, DeviceTiming &timing) override {
     expectTiming(*static_cast<Stream *>(native), timing);
@@ -236,21 +211,22 @@ public:
     return Status();
   }
 
-  Status callHost(NativeStream native, int32_t (*function)(void *),
-                  const void *arguments, uint64_t bytes,
-                  const gpuasync_site *site) override {
-    ++driverCallCount;
-    Stream &stream = *static_cast<Stream *>(native);
-    const Producing producing(stream);
-    Op *op = scheduler->makeOp(stream, OpKind::Host, site);
-    if (!op->setParams(arguments, bytes)) {
-      op->settleTiming();
-      delete op;
-      return outOfMemoryStatus();
-    }
-    op->hostFunction = function;
-    op->mayBlock = true;
-    scheduler->enqueue(stream, op, /*inlineIfIdle=*/false);
+  int64_t timingError() override { return 0; }
+  // The operation itself writes when it ran.
+  Status readTiming(DeviceTiming &) override { return Status(); }
+  void dropTiming(DeviceTiming &) noexcept override {}
+
+  Status findFunction(NativeModule, const gpuasync_module &module,
+                      const gpuasync_image &, NativeFunction &) override {
+    return makeStatus(GPUASYNC_UNSUPPORTED,
+                      "module '%s' has a fixed table of kernels", module.name);
+  }
+  Status launchPointers(NativeStream stream, const Command::Launch &launch,
+                        void **parameters, const gpuasync_site *site) override {
+    return launchPacked(*this, stream, launch, parameters, site);
+  }
+  Status devicePointer(void *host, void *&out) override {
+    out = host;
     return Status();
   }
 
@@ -279,26 +255,23 @@ public:
     std::lock_guard<std::mutex> lock(stream.mutex);
     uint32_t count = 0;
     for (Op *op = stream.head; op && count < capacity; op = op->next)
-      if (op->site)
-        out[count++] = op->site;
+      if (op->command.site)
+        out[count++] = op->command.site;
     return count;
   }
 
   uint64_t close(bool lost) noexcept override;
 
 private:
-  /// Gives the stream an operation that moves `bytes`; `fill` says the rest.
-  template <typename Fill>
-  Status put(NativeStream native, OpKind kind, const gpuasync_site *site,
-             uint64_t bytes, Fill fill) {
-    ++driverCallCount;
-    Stream &stream = *static_cast<Stream *>(native);
-    const Producing producing(stream);
-    Op *op = scheduler->makeOp(stream, kind, site);
-    fill(*op);
-    scheduler->enqueue(stream, op, bytes <= inlineBytes);
-    return Status();
+  Extensions extensionsOf() {
+    Extensions all;
+    all.clock = this;
+    all.foreign = this;
+    all.control = this;
+    return all;
   }
+  Status launch(Stream &stream, const Command &command);
+  Status callHost(Stream &stream, const Command &command);
 
   Status finishWait(Scheduler::Wait result, StreamLease *tenure,
                     uint64_t position, bool &done) {
@@ -319,13 +292,52 @@ private:
   std::atomic<uint64_t> events{0}, modules{0}, registrations{0};
 };
 
-Status CpuContext::launch(NativeStream native, NativeFunction function,
-                          const gpuasync_kernel &kernel,
-                          const gpuasync_block &block,
-                          const gpuasync_site *site) {
+Status CpuContext::submit(NativeStream native, const Command &command) {
   ++driverCallCount;
   Stream &stream = *static_cast<Stream *>(native);
-  auto &loaded = *static_cast<LoadedKernel *>(function);
+  uint64_t bytes = 0;
+  switch (command.kind) {
+  case Command::Kind::Launch:
+    return launch(stream, command);
+  case Command::Kind::HostCall:
+    return callHost(stream, command);
+  case Command::Kind::CopyBytes:
+    bytes = command.bytes.bytes;
+    break;
+  case Command::Kind::Copy:
+    bytes = bytesOf(*command.copy);
+    break;
+  case Command::Kind::Fill:
+    bytes = bytesOf(*command.fill);
+    break;
+  case Command::Kind::Call:
+    break;
+  default:
+    return makeStatus(GPUASYNC_UNSUPPORTED, "no such work on the cpu device");
+  }
+  const Producing producing(stream);
+  scheduler->enqueue(stream, scheduler->makeOp(stream, command),
+                     bytes <= inlineBytes);
+  return Status();
+}
+
+Status CpuContext::callHost(Stream &stream, const Command &command) {
+  const Producing producing(stream);
+  Op *op = scheduler->makeOp(stream, command);
+  if (!op->setParams(command.host.arguments, command.host.bytes)) {
+    op->settleTiming();
+    delete op;
+    return outOfMemoryStatus();
+  }
+  op->mayBlock = true;
+  scheduler->enqueue(stream, op, /*inlineIfIdle=*/false);
+  return Status();
+}
+
+Status CpuContext::launch(Stream &stream, const Command &command) {
+  const gpuasync_kernel &kernel = *command.launch.kernel;
+  const gpuasync_block &block = *command.launch.block;
+  auto &loaded = *static_cast<LoadedKernel *>(command.launch.function);
   const gpuasync_cpu_kernel *table = &loaded.kernel;
   int64_t threads = 1, blocks = 1;
   for (int i = 0; i < 3; ++i) {
@@ -353,7 +365,7 @@ Status CpuContext::launch(NativeStream native, NativeFunction function,
         maxWorkgroupBytes);
 
   const Producing producing(stream);
-  Op *op = scheduler->makeOp(stream, OpKind::Launch, site);
+  Op *op = scheduler->makeOp(stream, command);
   op->kernel = table;
   op->cost = &loaded.cost;
   memcpy(op->grid, block.grid, sizeof(op->grid));
@@ -461,8 +473,7 @@ public:
       *why = "not for the cpu";
     return 0;
   }
-  Status openContext(int32_t, void *,
-                     std::unique_ptr<DriverContext> &out) override {
+  Status openContext(int32_t, void *, std::unique_ptr<Device> &out) override {
     Schedule schedule;
     RETURN_IF_ERROR(Schedule::current(schedule));
     uint64_t threads = 512, memory = 0;

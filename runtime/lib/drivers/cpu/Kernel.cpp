@@ -132,7 +132,7 @@ int64_t Scheduler::takeBlocks(Job &job) {
                                  "out of host memory: %ju bytes of workgroup "
                                  "memory for a block",
                                  bytes),
-                      op.site));
+                      op.command.site));
     return 0;
   }
   int64_t begin, end, blocks = 0;
@@ -149,7 +149,7 @@ int64_t Scheduler::takeBlocks(Job &job) {
         // Calls that exit() overtakes wait for this one, or help it.
         failLaunch(&ctx, locate(makeStatus(GPUASYNC_SHUT_DOWN,
                                            "the process is exiting"),
-                                op.site));
+                                op.command.site));
         return 0;
       }
       if (__builtin_expect(hooks != nullptr, 0))
@@ -174,18 +174,18 @@ int64_t Scheduler::takeBlocks(Job &job) {
 
 void Scheduler::runHost(Stream &stream, Op &op) {
   beginBlocking();
-  const int32_t result = op.hostFunction(op.params);
+  const int32_t result = op.command.host.function(op.params);
   endBlocking();
   if (result)
     stream.tenure->fail(
         locate(makeStatus(GPUASYNC_DRIVER_ERROR,
                           "the library's host function returned %d", result),
-               op.site),
+               op.command.site),
         op.position);
 }
 
 void Scheduler::execute(Stream &stream, Op &op) {
-  if (op.kind == OpKind::Wait) {
+  if (op.command.kind == Command::Kind::Wait) {
     // A failed predecessor fails this stream too.
     Status status = op.targetTenure->statusAt(op.targetPosition);
     if (!status.ok())
@@ -197,24 +197,27 @@ void Scheduler::execute(Stream &stream, Op &op) {
   DeviceTiming *timing = op.timing;
   if (__builtin_expect(timing != nullptr, 0))
     timing->begin = nowNs();
-  switch (op.kind) {
-  case OpKind::Launch:
+  switch (op.command.kind) {
+  case Command::Kind::Launch:
     runLaunch(stream, op);
     break;
-  case OpKind::Copy:
-    copyOnHost(op.copy);
+  case Command::Kind::CopyBytes:
+    copyOnHost(op.command.bytes);
     break;
-  case OpKind::Fill:
-    fillOnHost(op.fill);
+  case Command::Kind::Copy:
+    copyOnHost(*op.command.copy);
     break;
-  case OpKind::Call:
-    op.function(op.argument);
+  case Command::Kind::Fill:
+    fillOnHost(*op.command.fill);
     break;
-  case OpKind::Host:
+  case Command::Kind::Call:
+    op.command.call.function(op.command.call.argument);
+    break;
+  case Command::Kind::HostCall:
     runHost(stream, op);
     break;
-  case OpKind::Wait:
-    break;
+  default:
+    break; // CpuContext::submit takes no others
   }
   if (__builtin_expect(timing != nullptr, 0))
     timing->end = nowNs();
@@ -268,7 +271,7 @@ void gpuasync_cpu_assert_fail(const gpuasync_cpu_block_ctx *ctx,
   if (file && *file)
     snprintf(where, sizeof(where), "%s:%u:%u: ", file, line, column);
   char launched[512] = "";
-  if (const gpuasync_site *site = job->op->site)
+  if (const gpuasync_site *site = job->op->command.site)
     if (const char *file = gpuasync_site_file(site); *file)
       snprintf(launched, sizeof(launched), ", launched at %s:%u:%u", file,
                site->line, site->column);
@@ -282,7 +285,7 @@ void gpuasync_cpu_assert_fail(const gpuasync_cpu_block_ctx *ctx,
   if (*where)
     markLocated(status);
   else
-    status = locate(std::move(status), job->op->site);
+    status = locate(std::move(status), job->op->command.site);
   failLaunch(ctx, std::move(status));
 }
 }

@@ -129,11 +129,11 @@ bool Scheduler::endsSoon(Stream &stream) {
   const Op *op = stream.head; // what comes behind it is dropped
   if (!op)
     return true;
-  if (op->kind == OpKind::Wait)
+  if (op->command.kind == Command::Kind::Wait)
     return op->target->cancelled.load(std::memory_order_relaxed) ||
            op->target->completed.load(std::memory_order_acquire) >=
                op->targetPosition;
-  return !op->mayBlock && op->kind != OpKind::Call;
+  return !op->mayBlock && op->command.kind != Command::Kind::Call;
 }
 
 bool Scheduler::tryRenew(Stream &stream) {
@@ -180,7 +180,7 @@ DeviceTiming *cpu::takeTiming(const Stream &stream) {
 // Enqueue
 //===----------------------------------------------------------------------===//
 
-Op *Scheduler::makeOp(Stream &stream, OpKind kind, const gpuasync_site *site) {
+Op *Scheduler::makeOp(Stream &stream, const Command &command) {
   renew(stream);
   Op *op = nullptr;
   {
@@ -191,8 +191,11 @@ Op *Scheduler::makeOp(Stream &stream, OpKind kind, const gpuasync_site *site) {
   if (!op)
     op = new Op;
   op->next = nullptr;
-  op->site = site;
-  op->kind = kind;
+  op->command = command;
+  if (command.kind == Command::Kind::Copy)
+    op->command.copy = &(op->copy = *command.copy);
+  else if (command.kind == Command::Kind::Fill)
+    op->command.fill = &(op->fill = *command.fill);
   op->mayBlock = false;
   op->params = nullptr;
   op->targetTenure = nullptr;
@@ -271,7 +274,7 @@ void Scheduler::enqueueWait(Stream &stream, const Event &event) {
       event.stream->completed.load(std::memory_order_acquire) >= event.position;
   if (done && !event.tenure->error.load(std::memory_order_acquire))
     return;
-  Op *op = makeOp(stream, OpKind::Wait, nullptr);
+  Op *op = makeOp(stream, Command(Command::Kind::Wait, nullptr));
   op->target = event.stream;
   op->targetPosition = event.position;
   op->targetTenure = event.tenure;
@@ -336,7 +339,7 @@ Stream *Scheduler::pump(Stream *stream) {
       }
     }
     bool mayBlock = op->mayBlock;
-    if (op->kind == OpKind::Wait && park(*stream, *op)) {
+    if (op->command.kind == Command::Kind::Wait && park(*stream, *op)) {
       if (policy)
         policy->cameBack(mayBlock, nullptr);
       return nullptr;
@@ -505,7 +508,7 @@ void Scheduler::failStarved(std::unique_lock<std::mutex> &lock) {
     {
       std::lock_guard<std::mutex> streamLock(stream->mutex);
       if (Op *op = stream->head) {
-        error = locate(std::move(reason), op->site);
+        error = locate(std::move(reason), op->command.site);
         stream->tenure->fail(copyStatus(error), op->position);
       }
     }
@@ -594,8 +597,9 @@ static constexpr uint32_t helpedStack = 640 << 10;
 /// Whether a host thread that waits may run it: it surely ends, and fits on the
 /// stack of those that help. Not what calls somebody else's code.
 static bool isForWaiters(const Op &op) {
-  return !op.mayBlock && op.kind != OpKind::Call &&
-         (op.kind != OpKind::Launch || op.kernel->stackBytes <= helpedStack);
+  return !op.mayBlock && op.command.kind != Command::Kind::Call &&
+         (op.command.kind != Command::Kind::Launch ||
+          op.kernel->stackBytes <= helpedStack);
 }
 
 void Scheduler::runLaunch(Stream &stream, Op &op) {
@@ -735,7 +739,7 @@ private:
     entry.isForWaiters = op && isForWaiters(*op);
     for (int left = mostOps; op && op->position <= entry.position && left--;
          op = op->next)
-      if (op->kind == OpKind::Wait)
+      if (op->command.kind == Command::Kind::Wait)
         add(op->target, op->targetPosition);
   }
 
@@ -786,7 +790,7 @@ bool Scheduler::runUpTo(Stream &stream, uint64_t position) {
         submit(&stream);
       return !isNeeded;
     }
-    if (op->kind == OpKind::Wait && park(stream, *op))
+    if (op->command.kind == Command::Kind::Wait && park(stream, *op))
       return true;
     execute(stream, *op);
     Stream *woken;

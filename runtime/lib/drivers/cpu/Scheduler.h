@@ -94,15 +94,13 @@ struct Event {
   StreamLease *tenure = nullptr;
 };
 
-enum class OpKind : uint8_t { Launch, Copy, Fill, Wait, Call, Host };
-
-/// One queued operation. Pooled per stream.
+/// One queued operation: a command, and copies of what it points to. Pooled per
+/// stream.
 struct Op {
   Op *next = nullptr;
-  const gpuasync_site *site = nullptr;
   uint64_t position = 0;
   uint64_t sequence = 0; ///< SchedulePolicy::nextSequence
-  OpKind kind = OpKind::Copy;
+  Command command;
   bool mayBlock = false;
   // Launch
   const gpuasync_cpu_kernel *kernel = nullptr;
@@ -110,7 +108,7 @@ struct Op {
   Work work;
   int64_t grid[3], block[3];
   int64_t dynamicSharedBytes = 0;
-  void *params = nullptr; ///< inlineParams or malloc
+  void *params = nullptr; ///< inlineParams or malloc; of HostCall too
   /// Copies `bytes` bytes there; false: no memory.
   bool setParams(const void *source, uint64_t bytes);
   void *checked = nullptr; ///< of gpuasync_cpu_check_hooks
@@ -120,13 +118,8 @@ struct Op {
   Stream *target = nullptr;
   uint64_t targetPosition = 0;
   StreamLease *targetTenure = nullptr;
-  // Call
-  void (*function)(void *) = nullptr;
-  void *argument = nullptr;
-  // Host, with `params`
-  int32_t (*hostFunction)(void *) = nullptr;
-  StridedCopy copy; ///< without dimensions: plain bytes
-  StridedFill fill;
+  StridedCopy copy; ///< of Copy
+  StridedFill fill; ///< of Fill
   alignas(16) unsigned char inlineParams[256];
 
   /// It has run, or never will.
@@ -239,7 +232,7 @@ public:
   Stream *createStream();
   void destroyStream(Stream *stream);
   void resetStream(Stream *stream);
-  /// See DriverContext.
+  /// See StreamControl.
   void cancelStream(Stream &stream);
   bool endsSoon(Stream &stream);
   /// Before the owner's tenure is used: what a reset had no memory for. False:
@@ -248,8 +241,9 @@ public:
   /// The same; throws bad_alloc.
   void renew(Stream &stream);
 
-  /// An operation to fill in, of the stream's owner.
-  Op *makeOp(Stream &stream, OpKind kind, const gpuasync_site *site);
+  /// Makes the operation of a command, for the stream's owner. The caller fills
+  /// in what a launch or a call on the host needs.
+  Op *makeOp(Stream &stream, const Command &command);
   /// Gives the filled operation to the stream; `inlineIfIdle`: it provably ends
   /// and is small, and the calling thread has the stack for it, so it runs
   /// there when nothing is ahead.

@@ -26,7 +26,7 @@ Status VendorContext::makeCurrent(SavedContext &saved) {
   // without anything of ours in it.
   uint64_t id = 0;
   VendorCall call = contextId(table, context, id);
-  if (__builtin_expect(!call.ok() || id != generationId, 0))
+  if (__builtin_expect(!call.ok() || id != generation, 0))
     return contextChanged(call);
   if (__builtin_expect(current != context, 0)) {
     RETURN_IF_ERROR(check(setCurrentContext(table, context)));
@@ -80,6 +80,20 @@ Status VendorContext::resume() {
 // Opening and closing
 //===----------------------------------------------------------------------===//
 
+Extensions VendorContext::extensionsOf(const VendorDriver &driver) {
+  Extensions all;
+  all.memory = this;
+  all.flags = this;
+  all.signals = this;
+  all.graphs = this;
+  all.clock = this;
+  all.captures = this;
+  if (driver.entryName(VendorEntry::tensorMapEncode))
+    all.tensorMaps = this;
+  all.foreign = this;
+  return all;
+}
+
 Status VendorContext::open(void *adopted) {
   OutsideCapture outside(driver);
   if (device.loss.lost())
@@ -106,7 +120,7 @@ Status VendorContext::open(void *adopted) {
         self.restore(saved);
     }
   } guard{*this, {}};
-  RETURN_IF_ERROR(check(contextId(table, context, generationId)));
+  RETURN_IF_ERROR(check(contextId(table, context, generation)));
   RETURN_IF_ERROR(makeCurrent(guard.saved));
   guard.current = true;
   Status status = testCapabilities();
@@ -122,7 +136,7 @@ Status VendorContext::open(void *adopted) {
       signalCounters = static_cast<uint64_t *>(counters);
   }
   if (!builtinModule)
-    refuted |= device.info.capabilities & CapGraphs;
+    missing |= device.info.capabilities & CapGraphs;
   guard.succeeded = status.ok();
   return status;
 }
@@ -172,10 +186,10 @@ Status VendorContext::testCapabilities() {
     void *pointer = nullptr;
     if (!hasPool || !allocAsync(stream, 256, pointer).ok() ||
         !freeAsync(stream, pointer).ok())
-      refuted |= CapStreamOrderedAlloc;
+      missing |= CapStreamOrderedAlloc;
   }
   if (device.info.capabilities & CapFlagWait) {
-    refuted |= CapFlagWait;
+    missing |= CapFlagWait;
     status = allocMemory(MemoryKind::Pinned, 4096, guard.page);
     if (status.ok()) {
       auto *slot = static_cast<volatile uint32_t *>(guard.page);
@@ -183,7 +197,7 @@ Status VendorContext::testCapabilities() {
       bool done = false;
       if (writeFlag(stream, static_cast<uint32_t *>(guard.page), 42).ok() &&
           waitStream(stream, -1, done).ok() && *slot == 42)
-        refuted &= ~uint32_t(CapFlagWait);
+        missing &= ~uint32_t(CapFlagWait);
     }
   }
   bool done = false;

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// DriverContext over a vendor's table. The functions are, by what they are
+// A Device over a vendor's table. The functions are, by what they are
 // about, in VendorContext.cpp (opening, closing, being current),
 // VendorStream.cpp, VendorTiming.cpp, VendorModule.cpp, VendorLaunch.cpp,
 // VendorTransfer.cpp, VendorGraph.cpp, VendorMemory.cpp and VendorErrors.cpp.
@@ -36,10 +36,19 @@ struct VendorFunction {
 
 struct VendorModule;
 
-class alignas(64) VendorContext final : public DriverContext {
+class alignas(64) VendorContext final : public Device,
+                                        StreamMemory,
+                                        CompletionFlags,
+                                        CompletionSignals,
+                                        DeviceGraphs,
+                                        DeviceClock,
+                                        StreamCaptures,
+                                        TensorMaps,
+                                        ForeignObjects {
 public:
   VendorContext(VendorDriver &driver, VendorDevice &device)
-      : driver(driver), device(device), table(driver.table) {}
+      : Device(extensionsOf(driver)), driver(driver), device(device),
+        table(driver.table) {}
 
   /// Takes the caller's context or retains the primary one, makes the pool,
   /// loads the built-in kernels and tests what attributes only promise. After a
@@ -68,8 +77,6 @@ public:
   Status writeFlag(NativeStream stream, uint32_t *slot,
                    uint32_t value) override;
 
-  uint32_t missing() const override { return refuted; }
-  uint64_t generation() const override { return generationId; }
   Status loadModule(const gpuasync_module &module, const gpuasync_image &image,
                     NativeModule &out, NativeFunction *functions) override;
   Status adoptModule(const gpuasync_module &module, const gpuasync_image &image,
@@ -80,25 +87,11 @@ public:
                       const gpuasync_image &image,
                       NativeFunction &out) override;
 
-  Status launchPointers(NativeStream stream, NativeFunction function,
-                        const gpuasync_kernel &kernel,
-                        const gpuasync_block &block, void **parameters,
-                        const gpuasync_site *site) override;
-  Status launch(NativeStream stream, NativeFunction function,
-                const gpuasync_kernel &kernel, const gpuasync_block &block,
-                const gpuasync_site *site) override;
+  Status submit(NativeStream stream, const Command &command) override;
   bool acquireSignal(uint32_t &index) override;
   void releaseSignal(uint32_t index) noexcept override;
-  Status launch(NativeStream stream, NativeFunction function,
-                const gpuasync_kernel &kernel, const gpuasync_block &block,
-                const gpuasync_site *site, uint32_t signal, uint32_t *&slot,
-                uint32_t &value) override;
-  Status copy(NativeStream stream, void *destination, const void *source,
-              uint64_t bytes, const gpuasync_site *site) override;
-  Status copyStrided(NativeStream stream, const StridedCopy &copy,
-                     const gpuasync_site *site) override;
-  Status fillStrided(NativeStream stream, const StridedFill &fill,
-                     const gpuasync_site *site) override;
+  Status launchPointers(NativeStream stream, const Command::Launch &launch,
+                        void **parameters, const gpuasync_site *site) override;
 
   Status beginTiming(NativeStream stream, DeviceTiming &timing) override;
   Status endTiming(NativeStream stream, DeviceTiming &timing) override;
@@ -111,9 +104,8 @@ public:
   Status updateGraph(NativeGraph graph, const uint32_t *indices,
                      const GraphNode *nodes, uint32_t count,
                      uint32_t &failed) override;
-  Status launchGraph(NativeGraph graph, NativeStream stream) override;
-  Status launchGraph(NativeGraph graph, NativeStream stream, uint32_t *&slot,
-                     uint32_t &value) override;
+  Status launchGraph(NativeGraph graph, NativeStream stream,
+                     Completion *completion) override;
   void destroyGraph(NativeGraph graph) noexcept override;
 
   Status allocAsync(NativeStream stream, uint64_t bytes, void *&out) override;
@@ -131,6 +123,7 @@ public:
   uint64_t close(bool lost) noexcept override;
 
 private:
+  Extensions extensionsOf(const VendorDriver &driver);
   static StreamHandle asStream(NativeStream stream) {
     return static_cast<StreamHandle>(stream);
   }
@@ -213,6 +206,10 @@ private:
                function.maxThreads &&
            uint64_t(block.dynamicSharedBytes) <= function.maxDynamicShared;
   }
+  Status launch(NativeStream stream, const Command &command);
+  Status copyBytes(NativeStream stream, const ByteCopy &copy);
+  Status copyStrided(NativeStream stream, const StridedCopy &copy);
+  Status fillStrided(NativeStream stream, const StridedFill &fill);
   Status start(const VendorFunction &function, NativeStream stream,
                const gpuasync_kernel &kernel, const gpuasync_block &block,
                void **parameters, void **extra);
@@ -242,22 +239,22 @@ private:
   struct Child;
   Status takeCaptured(NativeStream &out);
   void giveCaptured(NativeStream stream, bool ended) noexcept;
-  bool isCopyNode(const GraphNode &node, VendorGraph::Node &out);
-  bool staysCopyNode(VendorGraph::Node &node, const StridedCopy &copy);
+  bool isCopyNode(const Command &command, VendorGraph::Node &out);
+  bool staysCopyNode(VendorGraph::Node &node, const Command &copy);
   Status launchNode(const VendorFunction &function,
                     const gpuasync_kernel &kernel, const gpuasync_block &block,
                     KernelNode &out);
-  Status kernelNode(const GraphNode &node, KernelNode &out);
+  Status kernelNode(const Command &command, KernelNode &out);
   Status addNode(VendorGraph &graph, VendorGraph::Node &out,
-                 const GraphNode &node, const GraphNodeHandle *after,
+                 const Command &command, const GraphNodeHandle *after,
                  size_t count);
   Status updateNode(VendorGraph &graph, VendorGraph::Node &node,
-                    const GraphNode &to);
+                    const Command &to);
   Status buildGraph(VendorGraph &graph, const GraphNode *nodes);
-  bool fitBeside(const GraphNode &one, const GraphNode &other);
+  bool fitBeside(const Command &one, const Command &other);
   Status connect(VendorGraph &graph, const GraphNode *nodes, size_t index,
                  GraphNodeHandle root);
-  bool signalsItself(const GraphNode &node);
+  bool signalsItself(const Command &command);
   Status addSignal(VendorGraph &graph, const GraphNode *nodes);
   bool canSignal(const VendorGraph &graph) const;
   Status enableSignal(VendorGraph &graph, bool enabled);
@@ -293,10 +290,8 @@ private:
   VendorDriver &driver;
   VendorDevice &device;
   void *context = nullptr; ///< the vendor's, or the device where it has none
-  uint64_t generationId = 0;
   PoolHandle pool = nullptr;
   bool hasPool = false;
-  uint32_t refuted = 0; ///< see `missing`
   bool opened = false;
   bool owned = true;             ///< retained; else it is the caller's
   std::atomic<bool> gone{false}; ///< the caller destroyed it

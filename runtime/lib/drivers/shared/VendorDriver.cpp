@@ -198,7 +198,7 @@ uint32_t VendorDriver::imageRank(int32_t ordinal, const gpuasync_image &image,
 }
 
 Status VendorDriver::openContext(int32_t ordinal, void *adopted,
-                                 std::unique_ptr<DriverContext> &out) {
+                                 std::unique_ptr<Device> &out) {
   VendorDevice *device = nullptr;
   RETURN_IF_ERROR(find(ordinal, device));
   auto context = std::make_unique<VendorContext>(*this, *device);

@@ -78,7 +78,7 @@ public:
   uint32_t imageRank(int32_t ordinal, const gpuasync_image &image,
                      std::string *why) override;
   Status openContext(int32_t ordinal, void *adopted,
-                     std::unique_ptr<DriverContext> &out) override;
+                     std::unique_ptr<Device> &out) override;
   Status deviceOf(void *context, int32_t &ordinal) override;
 
   //===--- Errors

@@ -146,44 +146,52 @@ void VendorContext::giveCaptured(NativeStream stream, bool ended) noexcept {
 /// to the copy engine and back, on CUDA devices.
 static constexpr uint64_t mostByKernel = 256 << 10;
 
-static bool isFastByKernel(const StridedCopy &copy) {
+static StridedCopy asStrided(const ByteCopy &bytes) {
+  StridedCopy copy;
+  copy.destination = bytes.destination;
+  copy.source = bytes.source;
+  copy.elementBytes = bytes.bytes;
+  return copy;
+}
+
+static bool isFastByKernel(const ByteCopy &copy) {
   // By single bytes only few.
-  return copy.elementBytes <= 4096 || (copy.elementBytes <= mostByKernel &&
-                                       builtinCopyArguments(copy).unit >= 4);
+  return copy.bytes <= 4096 ||
+         (copy.bytes <= mostByKernel &&
+          builtinCopyArguments(asStrided(copy)).unit >= 4);
 }
 
 // A vendor's copy takes what lies in one piece, no longer than a row may be,
 // between device memory and memory of the device or of the host. Its address
 // and size can be changed, which cannot be said of a vendor's fill.
-bool VendorContext::isCopyNode(const GraphNode &node, VendorGraph::Node &out) {
-  if (node.kind != GraphNode::Kind::Copy || node.empty || node.copy->rank ||
-      node.copy->destination == node.copy->source ||
-      node.copy->elementBytes > device.limits.maxPitch)
+bool VendorContext::isCopyNode(const Command &command, VendorGraph::Node &out) {
+  const ByteCopy &copy = command.bytes;
+  if (command.kind != Command::Kind::CopyBytes || command.empty ||
+      copy.destination == copy.source || copy.bytes > device.limits.maxPitch)
     return false;
   // With hostAddress, the kernel's arguments would take two calls each time.
-  if (builtins[BuiltinCopy] && !table.hostAddress && isFastByKernel(*node.copy))
+  if (builtins[BuiltinCopy] && !table.hostAddress && isFastByKernel(copy))
     return false;
-  PointerKind to = pointerKind(node.copy->destination);
-  PointerKind from = pointerKind(node.copy->source);
+  PointerKind to = pointerKind(copy.destination);
+  PointerKind from = pointerKind(copy.source);
   auto takes = [](PointerKind one, PointerKind other) {
     return one == PointerKind::Device &&
            (other == PointerKind::Device || other == PointerKind::Registered);
   };
-  out.device =
-      to == PointerKind::Device ? node.copy->destination : node.copy->source;
+  out.device = to == PointerKind::Device ? copy.destination : copy.source;
   return takes(to, from) || takes(from, to);
 }
 
 /// Whether a vendor's copy may become this one: between two places in host
 /// memory it would be done by a thread of the vendor's.
 bool VendorContext::staysCopyNode(VendorGraph::Node &node,
-                                  const StridedCopy &copy) {
-  if (copy.rank)
+                                  const Command &copy) {
+  if (copy.kind != Command::Kind::CopyBytes)
     return false;
-  if (copy.destination == node.device || copy.source == node.device)
+  const void *destination = copy.bytes.destination;
+  if (destination == node.device || copy.bytes.source == node.device)
     return true;
-  for (const void *side :
-       {const_cast<const void *>(copy.destination), copy.source})
+  for (const void *side : {destination, copy.bytes.source})
     if (pointerKind(side) != PointerKind::Registered) {
       node.device = side;
       return true;
@@ -255,97 +263,100 @@ Status VendorContext::launchNode(const VendorFunction &function,
   return Status();
 }
 
-/// The kernel that does what `node` says. An empty one is never run.
-Status VendorContext::kernelNode(const GraphNode &node, KernelNode &out) {
-  BuiltinKernel builtin =
-      node.kind == GraphNode::Kind::Copy ? BuiltinCopy : BuiltinFill;
-  if (node.kind == GraphNode::Kind::Launch) {
-    const auto &function = *static_cast<VendorFunction *>(node.function);
-    if (!node.empty)
-      return launchNode(function, *node.kernel, *node.block, out);
-    gpuasync_block block = *node.block;
+/// The kernel that does what `command` says. An empty one is never run.
+Status VendorContext::kernelNode(const Command &command, KernelNode &out) {
+  const BuiltinKernel builtin = isCopy(command) ? BuiltinCopy : BuiltinFill;
+  if (command.kind == Command::Kind::Launch) {
+    const Command::Launch &launch = command.launch;
+    const auto &function = *static_cast<VendorFunction *>(launch.function);
+    if (!command.empty)
+      return launchNode(function, *launch.kernel, *launch.block, out);
+    gpuasync_block block = *launch.block;
     for (int i = 0; i < 3; ++i) {
       block.grid[i] = block.cluster[i] > 1 ? block.cluster[i] : 1;
       block.block[i] = 1;
     }
     block.dynamicSharedBytes = 0;
-    return launchNode(function, *node.kernel, block, out);
+    return launchNode(function, *launch.kernel, block, out);
   }
-  if (!node.empty)
-    RETURN_IF_ERROR(prepareBuiltin(builtin,
-                                   builtin == BuiltinCopy
-                                       ? builtinCopyArguments(*node.copy)
-                                       : builtinFillArguments(*node.fill),
-                                   out.builtin));
+  BuiltinArguments arguments;
+  if (command.empty)
+    arguments = BuiltinArguments();
+  else if (command.kind == Command::Kind::CopyBytes)
+    arguments = builtinCopyArguments(asStrided(command.bytes));
+  else if (command.kind == Command::Kind::Copy)
+    arguments = builtinCopyArguments(*command.copy);
   else
-    RETURN_IF_ERROR(prepareBuiltin(builtin, BuiltinArguments(), out.builtin));
+    arguments = builtinFillArguments(*command.fill);
+  RETURN_IF_ERROR(prepareBuiltin(builtin, arguments, out.builtin));
   return launchNode(*static_cast<VendorFunction *>(builtins[builtin]),
                     builtinKernels()[builtin], out.builtin.block, out);
 }
 
 Status VendorContext::addNode(VendorGraph &graph, VendorGraph::Node &out,
-                              const GraphNode &node,
+                              const Command &command,
                               const GraphNodeHandle *after, size_t count) {
-  out.enabled = !node.empty;
-  if (node.kind == GraphNode::Kind::Captured) {
+  out.enabled = !command.empty;
+  if (command.kind == Command::Kind::Captured) {
     Child child(*this);
-    RETURN_IF_ERROR(child.capture(*node.work));
+    RETURN_IF_ERROR(child.capture(*command.work));
     return notCaptured(check(VENDOR_CALL(
         graphAddChild, &out.handle, graph.graph, after, count, child.graph)));
   }
   if (out.isCopy)
-    return check(driver.addCopyNode(out.handle, graph.graph, after, count,
-                                    node.copy->destination, node.copy->source,
-                                    node.copy->elementBytes, context));
-  bool extended =
-      node.kind == GraphNode::Kind::Launch && isExtended(*node.block);
+    return check(driver.addCopyNode(
+        out.handle, graph.graph, after, count, command.bytes.destination,
+        command.bytes.source, command.bytes.bytes, context));
+  const bool isLaunch = command.kind == Command::Kind::Launch;
+  const Command::Launch &launch = command.launch;
+  const bool extended = isLaunch && isExtended(*launch.block);
   if (extended && !table.graphKernelAttribute)
     return makeStatus(GPUASYNC_UNSUPPORTED,
                       "kernel @%s: graphs of %s hold no cooperative or "
                       "clustered launches",
-                      node.kernel->name, driver.facts.name);
+                      launch.kernel->name, driver.facts.name);
   KernelNode kernel;
-  RETURN_IF_ERROR(kernelNode(node, kernel));
+  RETURN_IF_ERROR(kernelNode(command, kernel));
   VendorCall call = driver.addKernelNode(out.handle, graph.graph, after, count,
                                          kernel.arguments);
-  if (node.kind == GraphNode::Kind::Launch) {
-    out.flags = node.block->flags;
-    memcpy(out.cluster, node.block->cluster, sizeof(out.cluster));
-    if (call.ok() && isExtended(*node.block)) {
+  if (isLaunch) {
+    out.flags = launch.block->flags;
+    memcpy(out.cluster, launch.block->cluster, sizeof(out.cluster));
+    if (call.ok() && extended)
       call = driver.extendKernelNode(out.handle, kernel.arguments.function,
-                                     *node.block);
-    }
+                                     *launch.block);
     if (!call.ok())
-      return launchFailed(call, *static_cast<VendorFunction *>(node.function),
-                          *node.kernel, *node.block);
+      return launchFailed(call, *static_cast<VendorFunction *>(launch.function),
+                          *launch.kernel, *launch.block);
   }
   return check(call);
 }
 
 Status VendorContext::updateNode(VendorGraph &graph, VendorGraph::Node &node,
-                                 const GraphNode &to) {
+                                 const Command &to) {
   VendorCall call = {Success, VendorEntry::graphSetEnabled};
-  if (to.kind == GraphNode::Kind::Captured) {
+  if (to.kind == Command::Kind::Captured) {
     Child child(*this);
     RETURN_IF_ERROR(child.capture(*to.work));
     call =
         VENDOR_CALL(graphSetChild, graph.executable, node.handle, child.graph);
   } else if (!to.empty && node.isCopy) {
-    if (!staysCopyNode(node, *to.copy))
+    if (!staysCopyNode(node, to))
       return makeStatus(GPUASYNC_UNSUPPORTED,
                         "a node that copies bytes of device memory cannot "
                         "become one that copies rows, or memory of the host");
     call =
-        driver.setCopyNode(graph.executable, node.handle, to.copy->destination,
-                           to.copy->source, to.copy->elementBytes, context);
+        driver.setCopyNode(graph.executable, node.handle, to.bytes.destination,
+                           to.bytes.source, to.bytes.bytes, context);
   } else if (!to.empty) {
-    if (to.kind == GraphNode::Kind::Launch &&
-        (to.block->flags != node.flags ||
-         memcmp(to.block->cluster, node.cluster, sizeof(node.cluster)) != 0))
+    if (to.kind == Command::Kind::Launch &&
+        (to.launch.block->flags != node.flags ||
+         memcmp(to.launch.block->cluster, node.cluster, sizeof(node.cluster)) !=
+             0))
       return makeStatus(GPUASYNC_UNSUPPORTED,
                         "kernel @%s: an update changes neither the flags nor "
                         "the clusters of a launch",
-                        to.kernel->name);
+                        to.launch.kernel->name);
     KernelNode once;
     KernelNode &kernel = graph.last && &node == &graph.nodes[graph.lastIndex]
                              ? *graph.last
@@ -363,7 +374,7 @@ Status VendorContext::updateNode(VendorGraph &graph, VendorGraph::Node &node,
     return makeStatus(GPUASYNC_UNSUPPORTED, "the node cannot be changed so: %s",
                       report);
   }
-  if (to.kind == GraphNode::Kind::Captured)
+  if (to.kind == Command::Kind::Captured)
     return notCaptured(check(call));
   if (call.ok() && to.empty && node.overlaps)
     return makeStatus(GPUASYNC_UNSUPPORTED,
@@ -388,7 +399,7 @@ static bool needsRoot(const VendorGraph &graph, const GraphNode *nodes) {
   for (size_t i = 0; i < graph.nodes.size() && roots < 2; ++i)
     if (!nodes[i].afterCount) {
       ++roots;
-      runs = !nodes[i].empty;
+      runs = !nodes[i].command.empty;
     }
   return roots > 1 || !runs;
 }
@@ -396,12 +407,12 @@ static bool needsRoot(const VendorGraph &graph, const GraphNode *nodes) {
 /// Whether two kernels have a multiprocessor for each of their blocks. Else the
 /// later one, made ready while the other runs, might have several of its blocks
 /// on the few that are free, and take as much longer.
-bool VendorContext::fitBeside(const GraphNode &one, const GraphNode &other) {
+bool VendorContext::fitBeside(const Command &one, const Command &other) {
   const int64_t most = device.limits.multiprocessors;
-  auto blocks = [&](const GraphNode &node) {
-    if (node.kind != GraphNode::Kind::Launch)
+  auto blocks = [&](const Command &command) {
+    if (command.kind != Command::Kind::Launch)
       return most; // built-in kernels have many
-    const int64_t *grid = node.block->grid;
+    const int64_t *grid = command.launch.block->grid;
     return grid[0] <= most && grid[1] <= most && grid[2] <= most
                ? grid[0] * grid[1] * grid[2]
                : most;
@@ -415,23 +426,25 @@ bool VendorContext::fitBeside(const GraphNode &one, const GraphNode &other) {
 Status VendorContext::connect(VendorGraph &graph, const GraphNode *nodes,
                               size_t index, GraphNodeHandle root) {
   auto overlaps = [&](uint32_t at) {
-    return !graph.takesAnyUpdate && !nodes[at].empty &&
-           !graph.nodes[at].isCopy &&
-           nodes[at].kind != GraphNode::Kind::Captured &&
-           !(nodes[at].kind == GraphNode::Kind::Launch &&
-             isExtended(*nodes[at].block));
+    const Command &command = nodes[at].command;
+    return !graph.takesAnyUpdate && !command.empty && !graph.nodes[at].isCopy &&
+           command.kind != Command::Kind::Captured &&
+           !(command.kind == Command::Kind::Launch &&
+             isExtended(*command.launch.block));
   };
   const GraphNode &node = nodes[index];
+  const Command &command = node.command;
   VendorGraph::Node &out = graph.nodes[index];
-  const bool waits = node.kind == GraphNode::Kind::Launch &&
-                     overlaps(static_cast<uint32_t>(index)) &&
-                     static_cast<VendorFunction *>(node.function)->waits;
+  const bool waits =
+      command.kind == Command::Kind::Launch &&
+      overlaps(static_cast<uint32_t>(index)) &&
+      static_cast<VendorFunction *>(command.launch.function)->waits;
   std::vector<GraphNodeHandle> ended, ending, running;
   for (uint32_t i = 0; i < node.afterCount; ++i) {
     VendorGraph::Node &before = graph.nodes[node.after[i]];
     if (waits && overlaps(node.after[i])) {
       before.overlaps = out.overlaps = true;
-      (fitBeside(nodes[node.after[i]], node) ? running : ending)
+      (fitBeside(nodes[node.after[i]].command, command) ? running : ending)
           .push_back(before.handle);
     } else {
       ended.push_back(before.handle);
@@ -441,7 +454,7 @@ Status VendorContext::connect(VendorGraph &graph, const GraphNode *nodes,
     out.overlaps = waits;
     (waits ? running : ended).push_back(root);
   }
-  RETURN_IF_ERROR(addNode(graph, out, node, ended.data(), ended.size()));
+  RETURN_IF_ERROR(addNode(graph, out, command, ended.data(), ended.size()));
   for (auto [before, ready] :
        {std::make_pair(&running, VendorDriver::Ready::WhenTheyRun),
         std::make_pair(&ending, VendorDriver::Ready::WhenTheyEnd)})
@@ -455,7 +468,7 @@ Status VendorContext::buildGraph(VendorGraph &graph, const GraphNode *nodes) {
   const size_t count = graph.nodes.size();
   for (size_t i = 0; i < count; ++i)
     graph.nodes[i].isCopy = !(graph.takesAnyUpdate && builtins[BuiltinCopy]) &&
-                            isCopyNode(nodes[i], graph.nodes[i]);
+                            isCopyNode(nodes[i].command, graph.nodes[i]);
   GraphNodeHandle root = nullptr;
   if (needsRoot(graph, nodes)) {
     VendorKernelNode nothing;
@@ -465,16 +478,17 @@ Status VendorContext::buildGraph(VendorGraph &graph, const GraphNode *nodes) {
         check(driver.addKernelNode(root, graph.graph, nullptr, 0, nothing)));
   }
   for (size_t i = 0; i < count; ++i)
-    RETURN_IF_ERROR(locate(connect(graph, nodes, i, root), nodes[i].site));
+    RETURN_IF_ERROR(
+        locate(connect(graph, nodes, i, root), nodes[i].command.site));
   RETURN_IF_ERROR(addSignal(graph, nodes));
   RETURN_IF_ERROR(
       check(VENDOR_CALL(graphInstantiate, &graph.executable, graph.graph, 0)));
   for (size_t i = 0; i < count; ++i)
-    if (nodes[i].empty)
+    if (nodes[i].command.empty)
       RETURN_IF_ERROR(
           locate(check(VENDOR_CALL(graphSetEnabled, graph.executable,
                                    graph.nodes[i].handle, 0)),
-                 nodes[i].site));
+                 nodes[i].command.site));
   RETURN_IF_ERROR(enableSignal(graph, false));
   return uploadGraph(graph);
 }
@@ -492,7 +506,7 @@ Status VendorContext::uploadGraph(VendorGraph &graph) {
 
 Status VendorContext::makeGraph(const GraphNode *nodes, uint32_t count,
                                 bool anyUpdate, NativeGraph &out) {
-  if (!(device.info.capabilities & ~refuted & CapGraphs))
+  if (!(device.info.capabilities & ~missing & CapGraphs))
     return makeStatus(GPUASYNC_UNSUPPORTED, "%s has no graphs here",
                       driver.facts.name);
   OutsideCapture outside(driver);
@@ -524,29 +538,23 @@ Status VendorContext::updateGraph(NativeGraph native, const uint32_t *indices,
                                   uint32_t &failed) {
   auto &graph = *static_cast<VendorGraph *>(native);
   for (failed = 0; failed < count; ++failed)
-    RETURN_IF_ERROR(
-        locate(updateNode(graph, graph.nodes[indices[failed]], nodes[failed]),
-               nodes[failed].site));
+    RETURN_IF_ERROR(locate(
+        updateNode(graph, graph.nodes[indices[failed]], nodes[failed].command),
+        nodes[failed].command.site));
   return Status();
 }
 
-Status VendorContext::launchGraph(NativeGraph native, NativeStream stream) {
-  auto &graph = *static_cast<VendorGraph *>(native);
-  RETURN_IF_ERROR(enableSignal(graph, false));
-  return check(VENDOR_CALL(graphLaunch, graph.executable, asStream(stream)));
-}
-
 Status VendorContext::launchGraph(NativeGraph native, NativeStream stream,
-                                  uint32_t *&slot, uint32_t &value) {
+                                  Completion *completion) {
   auto &graph = *static_cast<VendorGraph *>(native);
-  slot = nullptr;
-  if (!canSignal(graph))
-    return launchGraph(native, stream);
-  RETURN_IF_ERROR(enableSignal(graph, true));
+  const bool signals = completion && canSignal(graph);
+  RETURN_IF_ERROR(enableSignal(graph, signals));
   RETURN_IF_ERROR(
       check(VENDOR_CALL(graphLaunch, graph.executable, asStream(stream))));
-  slot = slotOf(graph.signalIndex);
-  value = ++signalCounts[graph.signalIndex];
+  if (signals) {
+    completion->word = slotOf(graph.signalIndex);
+    completion->value = ++signalCounts[graph.signalIndex];
+  }
   return Status();
 }
 

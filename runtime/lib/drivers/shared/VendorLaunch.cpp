@@ -8,6 +8,8 @@
 
 #include "drivers/shared/VendorContext.h"
 
+#include "core/command/Packed.h"
+
 #include <string.h>
 
 using namespace gpuasync;
@@ -64,42 +66,53 @@ inline Status VendorContext::launchWith(NativeStream stream,
                bytes ? extra : nullptr);
 }
 
-Status VendorContext::launch(NativeStream stream, NativeFunction native,
-                             const gpuasync_kernel &kernel,
-                             const gpuasync_block &block,
-                             const gpuasync_site *) {
-  return launchWith(stream, *static_cast<const VendorFunction *>(native),
-                    kernel, block, KernelSignal());
-}
-
-Status VendorContext::launch(NativeStream stream, NativeFunction native,
-                             const gpuasync_kernel &kernel,
-                             const gpuasync_block &block, const gpuasync_site *,
-                             uint32_t signal, uint32_t *&slot,
-                             uint32_t &value) {
-  const auto &function = *static_cast<const VendorFunction *>(native);
-  slot = nullptr;
-  if (!function.signals || !KernelSignal::counts(block.grid))
+Status VendorContext::launch(NativeStream stream, const Command &command) {
+  const auto &function =
+      *static_cast<const VendorFunction *>(command.launch.function);
+  const gpuasync_kernel &kernel = *command.launch.kernel;
+  const gpuasync_block &block = *command.launch.block;
+  Completion *completion = command.completion;
+  if (!completion || !function.signals || !KernelSignal::counts(block.grid))
     return launchWith(stream, function, kernel, block, KernelSignal());
+  const uint32_t signal = completion->signal;
   RETURN_IF_ERROR(
       launchWith(stream, function, kernel, block, kernelSignal(signal)));
-  slot = slotOf(signal);
-  value = ++signalCounts[signal];
+  completion->word = slotOf(signal);
+  completion->value = ++signalCounts[signal];
   return Status();
 }
 
-Status VendorContext::launchPointers(NativeStream stream, NativeFunction native,
-                                     const gpuasync_kernel &kernel,
-                                     const gpuasync_block &block,
+Status VendorContext::submit(NativeStream stream, const Command &command) {
+  switch (command.kind) {
+  case Command::Kind::Launch:
+    return launch(stream, command);
+  case Command::Kind::CopyBytes:
+    return copyBytes(stream, command.bytes);
+  case Command::Kind::Copy:
+    return copyStrided(stream, *command.copy);
+  case Command::Kind::Fill:
+    return fillStrided(stream, *command.fill);
+  case Command::Kind::HostCall:
+    return makeStatus(GPUASYNC_UNSUPPORTED,
+                      "host functions are enqueued on the cpu device only: "
+                      "enqueue on the vendor's stream");
+  default:
+    return makeStatus(GPUASYNC_UNSUPPORTED, "no such work on %s",
+                      driver.facts.name);
+  }
+}
+
+Status VendorContext::launchPointers(NativeStream stream,
+                                     const Command::Launch &launch,
                                      void **parameters,
                                      const gpuasync_site *site) {
-  const auto &function = *static_cast<const VendorFunction *>(native);
+  const auto &function = *static_cast<const VendorFunction *>(launch.function);
   if (function.signals) // it takes more than these
-    return DriverContext::launchPointers(stream, native, kernel, block,
-                                         parameters, site);
-  if (__builtin_expect(!fits(function, block), 0))
-    return launchRefused(function, kernel, block);
-  return start(function, stream, kernel, block, parameters, nullptr);
+    return launchPacked(*this, stream, launch, parameters, site);
+  if (__builtin_expect(!fits(function, *launch.block), 0))
+    return launchRefused(function, *launch.kernel, *launch.block);
+  return start(function, stream, *launch.kernel, *launch.block, parameters,
+               nullptr);
 }
 
 /// A pointer to each of the packed parameters.

@@ -126,8 +126,6 @@ Status VendorContext::devicePointer(void *host, void *&out) {
 }
 
 Status VendorContext::encodeTensorMap(const TensorMap &map, void *out) {
-  if (!driver.entryName(VendorEntry::tensorMapEncode))
-    return DriverContext::encodeTensorMap(map, out);
   if (!table.tensorMapEncode)
     return error({ErrorNotSupported, VendorEntry::tensorMapEncode});
   return check(VENDOR_CALL(

@@ -20,7 +20,7 @@ using namespace gpuasync;
 bool VendorContext::acquireSignal(uint32_t &index) {
   // Words are polled where flags are.
   if (!builtinModule || (table.moduleGlobal && !signalCounters) ||
-      !(device.info.capabilities & ~refuted & CapFlagWait))
+      !(device.info.capabilities & ~missing & CapFlagWait))
     return false;
   std::lock_guard<std::mutex> lock(graphMutex);
   if (!signals) {
@@ -55,11 +55,12 @@ void VendorContext::releaseSignal(uint32_t index) noexcept {
 //===----------------------------------------------------------------------===//
 
 /// Whether the launch's own kernel can tell of the end of the graph.
-bool VendorContext::signalsItself(const GraphNode &node) {
-  if (node.kind != GraphNode::Kind::Launch || node.empty ||
-      isExtended(*node.block))
+bool VendorContext::signalsItself(const Command &command) {
+  if (command.kind != Command::Kind::Launch || command.empty ||
+      isExtended(*command.launch.block))
     return false;
-  const auto &function = *static_cast<VendorFunction *>(node.function);
+  const auto &function =
+      *static_cast<VendorFunction *>(command.launch.function);
   return function.signals && !function.takesPointers;
 }
 
@@ -80,18 +81,19 @@ Status VendorContext::addSignal(VendorGraph &graph, const GraphNode *nodes) {
     if (isLast[i]) {
       if (graph.nodes[i].isCopy)
         return Status();
-      downloads |=
-          nodes[i].kind == GraphNode::Kind::Copy && !nodes[i].empty &&
-          pointerKind(nodes[i].copy->destination) == PointerKind::Registered;
+      downloads |= isCopy(nodes[i].command) && !nodes[i].command.empty &&
+                   pointerKind(destinationOf(nodes[i].command)) ==
+                       PointerKind::Registered;
       graph.lastIndex = static_cast<uint32_t>(i);
       last.push_back(graph.nodes[i].handle);
     }
-  const bool itself = last.size() == 1 && signalsItself(nodes[graph.lastIndex]);
+  const bool itself =
+      last.size() == 1 && signalsItself(nodes[graph.lastIndex].command);
   if ((!itself && !downloads) || !acquireSignal(graph.signalIndex))
     return Status();
   if (itself) {
     graph.last = std::make_unique<KernelNode>();
-    return kernelNode(nodes[graph.lastIndex], *graph.last);
+    return kernelNode(nodes[graph.lastIndex].command, *graph.last);
   }
   SignalArguments arguments;
   arguments.slot = slotOf(graph.signalIndex);

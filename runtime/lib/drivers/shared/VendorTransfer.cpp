@@ -48,8 +48,9 @@ Status VendorContext::launchBuiltin(NativeStream stream, BuiltinKernel kernel,
                                     const BuiltinArguments &arguments) {
   BuiltinLaunch launch;
   RETURN_IF_ERROR(prepareBuiltin(kernel, arguments, launch));
-  return this->launch(stream, builtins[kernel], builtinKernels()[kernel],
-                      launch.block, nullptr);
+  return this->launch(stream,
+                      Command(builtins[kernel], builtinKernels()[kernel],
+                              launch.block, nullptr));
 }
 
 // A vendor's copy between two places in host memory is done by the caller's
@@ -59,36 +60,32 @@ bool VendorContext::bothOnHost(const void *destination, const void *source) {
          pointerKind(source) == PointerKind::Registered;
 }
 
-Status VendorContext::copy(NativeStream stream, void *destination,
-                           const void *source, uint64_t bytes,
-                           const gpuasync_site *) {
-  if (__builtin_expect(!bothOnHost(destination, source), 1))
-    return check(
-        table.copy
-            ? VENDOR_CALL(copy, destination, source, bytes, asStream(stream))
-            : VENDOR_CALL(copyOfKind, destination, source, bytes, MemcpyDefault,
-                          asStream(stream)));
+Status VendorContext::copyBytes(NativeStream stream, const ByteCopy &copy) {
+  const uint64_t bytes = copy.bytes;
+  if (__builtin_expect(!bothOnHost(copy.destination, copy.source), 1))
+    return check(table.copy
+                     ? VENDOR_CALL(copy, copy.destination, copy.source, bytes,
+                                   asStream(stream))
+                     : VENDOR_CALL(copyOfKind, copy.destination, copy.source,
+                                   bytes, MemcpyDefault, asStream(stream)));
   // An odd end must not make the whole copy one of single bytes.
   uint64_t tail = bytes > 16 ? bytes % 16 : 0;
   StridedCopy part;
-  part.destination = destination;
-  part.source = source;
+  part.destination = copy.destination;
+  part.source = copy.source;
   part.elementBytes = bytes - tail;
   Status status =
       launchBuiltin(stream, BuiltinCopy, builtinCopyArguments(part));
   if (!status.ok() || !tail)
     return status;
-  part.destination = static_cast<char *>(destination) + bytes - tail;
-  part.source = static_cast<const char *>(source) + bytes - tail;
+  part.destination = static_cast<char *>(copy.destination) + bytes - tail;
+  part.source = static_cast<const char *>(copy.source) + bytes - tail;
   part.elementBytes = tail;
   return launchBuiltin(stream, BuiltinCopy, builtinCopyArguments(part));
 }
 
-Status VendorContext::copyStrided(NativeStream stream, const StridedCopy &copy,
-                                  const gpuasync_site *site) {
-  if (copy.rank == 0)
-    return this->copy(stream, copy.destination, copy.source, copy.elementBytes,
-                      site);
+Status VendorContext::copyStrided(NativeStream stream,
+                                  const StridedCopy &copy) {
   // The copy engine takes rows; short ones are faster in the kernel.
   int64_t width = int64_t(copy.elementBytes);
   if (copy.rank == 1 && width >= 64 && copy.destinationStrides[0] >= width &&
@@ -153,8 +150,8 @@ bool VendorContext::fillByVendor(NativeStream native, const StridedFill &fill,
   return true;
 }
 
-Status VendorContext::fillStrided(NativeStream stream, const StridedFill &fill,
-                                  const gpuasync_site *) {
+Status VendorContext::fillStrided(NativeStream stream,
+                                  const StridedFill &fill) {
   VendorCall call = {};
   if (fillByVendor(stream, fill, call))
     return check(call);
