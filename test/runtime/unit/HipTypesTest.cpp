@@ -4,7 +4,7 @@
 //
 // Compares VendorTypes.h, HipTypes.h and VendorSymbols.def with
 // hip_runtime_api.h of ROCm 6 or later where the machine has one; everything is
-// checked by the compiler.
+// checked by the compiler. test/runtime/driver/rocm compiles it with Debian's.
 //===----------------------------------------------------------------------===//
 
 #include "gtest/gtest.h"
@@ -13,6 +13,7 @@
 #ifndef __HIP_PLATFORM_AMD__
 #define __HIP_PLATFORM_AMD__
 #endif
+#define __HIP_DISABLE_CPP_FUNCTIONS__ // overloads in C++
 #include <hip/hip_runtime_api.h>
 #endif
 #include "SameSignature.h"
@@ -111,10 +112,15 @@ SAME_FIELD(hipPointerAttribute_t, isManaged);
 static_assert(sizeof(own::PoolProperties) == sizeof(::hipMemPoolProps), "");
 static_assert(offsetof(own::PoolProperties, allocType) ==
               offsetof(::hipMemPoolProps, allocType));
+static_assert(offsetof(own::PoolProperties, handleTypes) ==
+              offsetof(::hipMemPoolProps, handleTypes));
 static_assert(offsetof(own::PoolProperties, location) ==
               offsetof(::hipMemPoolProps, location));
 static_assert(offsetof(own::PoolProperties, maxSize) ==
               offsetof(::hipMemPoolProps, maxSize));
+// The values that comments of PoolProperties name.
+static_assert(hipMemAllocationTypePinned == 1 && hipMemHandleTypeNone == 0 &&
+              hipMemLocationTypeDevice == 1);
 
 namespace gpuasync {
 namespace hip {
@@ -124,11 +130,18 @@ struct HipTable {
 };
 } // namespace hip
 } // namespace gpuasync
+namespace real {
+// This one has an overload in C++ all the same. A C function has one
+// declaration, so the compiler compares this one with the header's.
+extern "C" hipError_t hipMallocFromPoolAsync(void **address, size_t bytes,
+                                             hipMemPool_t pool,
+                                             hipStream_t stream);
 #define HIP_ENTRY(entry, parameters, need, name)                               \
   static_assert(gpuasync_test::SameSignature<decltype(own::HipTable::name),    \
-                                             decltype(&::name)>::value,        \
+                                             decltype(&name)>::value,          \
                 #name);
 #include "drivers/shared/VendorSymbols.def"
+} // namespace real
 #endif // HIP_VERSION
 
 TEST(HipTypes, AgreeWithTheRealHeaders) {
