@@ -62,7 +62,8 @@ typedef struct gpuasync_status gpuasync_status;
 // Constant tables, emitted by the compiler
 //===----------------------------------------------------------------------===//
 
-/// What the bytes of an image are.
+/// What the bytes of an image are. The list is open: a vendor of the runtime
+/// says which formats its devices read (drivers/Vendors.h).
 enum gpuasync_image_format {
   GPUASYNC_IMAGE_CPU = 1,    ///< `data` is a gpuasync_cpu_kernel[kernelCount]
   GPUASYNC_IMAGE_PTX = 2,    ///< NUL-terminated PTX text
@@ -71,7 +72,9 @@ enum gpuasync_image_format {
   GPUASYNC_IMAGE_FATBIN = 5, ///< CUDA fat binary, chosen from by the driver
   /// A constant array of the program, for any device: the only image of a
   /// module without kernels, which gpuasync_constant names.
-  GPUASYNC_IMAGE_DATA = 6
+  GPUASYNC_IMAGE_DATA = 6,
+  /// This number and greater ones are for vendors outside of this project.
+  GPUASYNC_IMAGE_FIRST_FREE = 256
 };
 
 /// The grid position that a block function of the cpu device runs at.
@@ -164,7 +167,7 @@ typedef struct gpuasync_cpu_object {
 
 /// One module's kernels compiled for one target.
 typedef struct gpuasync_image {
-  uint32_t format; ///< gpuasync_image_format
+  uint32_t format; ///< gpuasync_image_format, or a vendor's own
   uint32_t reserved;
   const char *arch; ///< "sm_90", "gfx942"; "" for cpu
   const void *data;

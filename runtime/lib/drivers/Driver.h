@@ -10,34 +10,18 @@
 #define GPUASYNC_DRIVERS_DRIVER_H
 
 #include "drivers/Device.h"
+#include "drivers/Vendors.h"
 
 namespace gpuasync {
-
-/// "PTX", of a gpuasync_image_format.
-inline std::string formatName(uint32_t format) {
-  switch (format) {
-  case GPUASYNC_IMAGE_CPU:
-    return "cpu";
-  case GPUASYNC_IMAGE_PTX:
-    return "PTX";
-  case GPUASYNC_IMAGE_CUBIN:
-    return "cubin";
-  case GPUASYNC_IMAGE_HSACO:
-    return "hsaco";
-  case GPUASYNC_IMAGE_FATBIN:
-    return "fatbin";
-  case GPUASYNC_IMAGE_DATA:
-    return "data";
-  default:
-    return "format " + std::to_string(format);
-  }
-}
 
 /// One kind of device. A driver object is made once and never destroyed: no
 /// destructor runs at exit.
 class Driver {
 public:
-  virtual const char *name() const = 0; ///< "cuda", "hip", "cpu"
+  explicit Driver(const Vendor &vendor) : vendor(vendor) {}
+
+  const Vendor &vendor;
+  const char *name() const { return vendor.name; } ///< "cuda"
   /// Opens the vendor library on the first call, once under racing threads. If
   /// there is none, or it lacks a required entry point, the result says so with
   /// every path tried (GPUASYNC_UNAVAILABLE). What only failed to initialise,
@@ -71,17 +55,6 @@ public:
 protected:
   ~Driver() = default;
 };
-
-/// The drivers in the order in which `auto` tries them. Each is defined in its
-/// own folder and returns the same object in every call.
-Driver *cudaDriver();
-Driver *hipDriver();
-Driver *cpuDriver();
-
-constexpr int driverCount = 3;
-inline Driver *driverAt(int index) {
-  return index == 0 ? cudaDriver() : index == 1 ? hipDriver() : cpuDriver();
-}
 
 /// See gpuasync_set_cpu_schedule.
 Status setCpuSchedule(const char *schedule);

@@ -165,9 +165,7 @@ protected:
       GTEST_SKIP() << gap.reason;
     std::string name = GetParam();
     name = name.substr(0, name.find("-on-"));
-    for (int i = 0; i < driverCount; ++i)
-      if (name == driverAt(i)->name())
-        driver = driverAt(i);
+    driver = &vendorNamed(name.c_str())->driver();
     if (mock)
       mock->mock_reset();
     if (Status status = driver->available(); !status.ok())

@@ -63,11 +63,11 @@ struct TwoParams {
 class CudaDriver : public testing::Test {
 protected:
   void SetUp() override {
-    Status status = cudaDriver()->available();
+    Status status = cudaVendor.driver().available();
     if (!status.ok())
       GTEST_SKIP() << status.message();
-    OK(cudaDriver()->openContext(0, nullptr, context));
-    OK(cudaDriver()->deviceInfo(0, info));
+    OK(cudaVendor.driver().openContext(0, nullptr, context));
+    OK(cudaVendor.driver().deviceInfo(0, info));
     OK(context->makeCurrent(saved));
     OK(context->loadModule(module, image, native, functions));
     OK(context->createStream(stream));
@@ -229,7 +229,7 @@ TEST_F(CudaDriver, WrongKernelTablesAreRefused) {
 TEST_F(CudaDriver, ImageRanks) {
   auto rank = [&](uint32_t format, const char *arch) {
     gpuasync_image probe = {format, 0, arch, nullptr, 0, {0, 0}};
-    return cudaDriver()->imageRank(0, probe);
+    return cudaVendor.driver().imageRank(0, probe);
   };
   EXPECT_GT(rank(GPUASYNC_IMAGE_CUBIN, info.arch),
             rank(GPUASYNC_IMAGE_PTX, info.arch));
@@ -412,7 +412,8 @@ TEST_F(CudaDriver, PointerKinds) {
 
 TEST_F(CudaDriver, TheCallersContextComesBack) {
   std::thread foreign([&] {
-    const VendorTable &table = static_cast<VendorDriver *>(cudaDriver())->table;
+    const VendorTable &table =
+        static_cast<VendorDriver &>(cudaVendor.driver()).table;
     void *current = nullptr;
     SavedContext mine;
     OK(context->makeCurrent(mine));
@@ -457,7 +458,7 @@ TEST(CudaLibrary, OpenedOnceUnderRacingThreads) { // X09
   std::vector<std::thread> threads;
   for (std::string &message : messages)
     threads.emplace_back(
-        [&message] { message = cudaDriver()->available().message(); });
+        [&message] { message = cudaVendor.driver().available().message(); });
   for (std::thread &thread : threads)
     thread.join();
   for (const std::string &message : messages)
@@ -465,9 +466,10 @@ TEST(CudaLibrary, OpenedOnceUnderRacingThreads) { // X09
   if (messages[0].empty())
     return;
   EXPECT_NE(messages[0].find("CUDA is unavailable"), std::string::npos);
-  EXPECT_EQ(cudaDriver()->deviceCount(), 0);
+  EXPECT_EQ(cudaVendor.driver().deviceCount(), 0);
   std::unique_ptr<Device> none;
-  EXPECT_EQ(cudaDriver()->openContext(0, nullptr, none).message(), messages[0]);
+  EXPECT_EQ(cudaVendor.driver().openContext(0, nullptr, none).message(),
+            messages[0]);
 }
 
 TEST(CudaImage, ParametersCountedInPtx) {
@@ -654,7 +656,7 @@ TEST_F(CudaDriver, DISABLED_AFaultLosesTheDevice) {
   printf("%s\n", second.message());
   EXPECT_EQ(second.code(), uint32_t(GPUASYNC_DEVICE_LOST));
   std::unique_ptr<Device> another;
-  Status third = cudaDriver()->openContext(0, nullptr, another);
+  Status third = cudaVendor.driver().openContext(0, nullptr, another);
   printf("%s\n", third.message());
   EXPECT_EQ(third.code(), uint32_t(GPUASYNC_DEVICE_LOST));
   EXPECT_EQ(context->close(true), 0u);
@@ -676,7 +678,7 @@ TEST_F(CudaDriver, DISABLED_AResetContextIsNoticed) { // X06
 }
 
 TEST(CudaDriverLoss, FaultAndReset) {
-  Status status = cudaDriver()->available();
+  Status status = cudaVendor.driver().available();
   if (!status.ok())
     GTEST_SKIP() << status.message();
   for (const char *filter : {"--gtest_filter=*DISABLED_AFault*",

@@ -8,7 +8,7 @@
 // suite tests what the driver does with a library that serves.
 //===----------------------------------------------------------------------===//
 
-#include "drivers/shared/VendorDriver.h"
+#include "drivers/hip/HipDriver.h"
 #include "gpuasync/Context.h"
 
 #include "gtest/gtest.h"
@@ -51,7 +51,7 @@ std::string availabilityWith(const char *library) {
 
 // In a process of its own, since a library is opened once.
 TEST(HipLibrary, DISABLED_PrintAvailability) {
-  printf("%s\n", hipDriver()->available().message());
+  printf("%s\n", hipVendor.driver().available().message());
 }
 
 TEST(HipLibrary, OpenedOnceUnderRacingThreads_X09) {
@@ -59,7 +59,7 @@ TEST(HipLibrary, OpenedOnceUnderRacingThreads_X09) {
   std::vector<std::thread> threads;
   for (std::string &message : messages)
     threads.emplace_back(
-        [&message] { message = hipDriver()->available().message(); });
+        [&message] { message = hipVendor.driver().available().message(); });
   for (std::thread &thread : threads)
     thread.join();
   for (const std::string &message : messages)
@@ -67,9 +67,10 @@ TEST(HipLibrary, OpenedOnceUnderRacingThreads_X09) {
   if (messages[0].empty())
     return;
   EXPECT_NE(messages[0].find("HIP is unavailable"), std::string::npos);
-  EXPECT_EQ(hipDriver()->deviceCount(), 0);
+  EXPECT_EQ(hipVendor.driver().deviceCount(), 0);
   std::unique_ptr<Device> none;
-  EXPECT_EQ(hipDriver()->openContext(0, nullptr, none).message(), messages[0]);
+  EXPECT_EQ(hipVendor.driver().openContext(0, nullptr, none).message(),
+            messages[0]);
   Context context;
   EXPECT_EQ(Context::open("hip:0", context).message(), messages[0]);
 }
@@ -93,7 +94,7 @@ TEST(HipLibrary, WhatItLacksIsNamed_X10) {
 }
 
 TEST(HipLibrary, TheRealOneHasEveryEntryPoint_X10) {
-  auto &driver = static_cast<VendorDriver &>(*hipDriver());
+  auto &driver = static_cast<VendorDriver &>(hipVendor.driver());
   Status status = driver.available();
   const std::string message = status.message();
   bool noDevice = message.find("hipErrorNoDevice (100)") != std::string::npos;

@@ -146,7 +146,7 @@ TEST_F(KeyTest, DriverVersion_C01) {
 TEST_F(KeyTest, Backend_C01) {
   ManyModules second(1);
   ASSERT_TRUE(first.enterAll().ok());
-  watch().name = "other";
+  watch().vendor.name = "other";
   EXPECT_EQ(loadsOf(second), 1u);
 }
 

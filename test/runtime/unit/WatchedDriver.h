@@ -30,7 +30,7 @@ using namespace gpuasync;
 
 /// What the test says and sees. Changed only while nothing loads.
 struct Watch {
-  std::string name = "watched";
+  Vendor vendor = {"watched", /*hasNumberedDevices=*/true, nullptr, 0, nullptr};
   uint32_t driverVersion = 12080;
   /// Called by loadModule without any lock; an error fails the load.
   std::function<Status(const gpuasync_image &)> onLoad;
@@ -126,12 +126,13 @@ private:
 
 class WatchedDriver final : public Driver {
 public:
+  WatchedDriver() : Driver(watch.vendor) {}
+
   Watch watch;
-  const char *name() const override { return watch.name.c_str(); }
   Status available() override { return Status(); }
   int32_t deviceCount() override { return 2; }
   Status deviceInfo(int32_t, DeviceInfo &info) override {
-    Status status = cpuDriver()->deviceInfo(0, info);
+    Status status = vendorNamed("cpu")->driver().deviceInfo(0, info);
     info.driverVersion = watch.driverVersion;
     snprintf(info.arch, sizeof(info.arch), "sm_90");
     return status;
@@ -147,7 +148,7 @@ public:
   }
   Status openContext(int32_t, void *, std::unique_ptr<Device> &out) override {
     std::unique_ptr<Device> inner;
-    Status status = cpuDriver()->openContext(0, nullptr, inner);
+    Status status = vendorNamed("cpu")->driver().openContext(0, nullptr, inner);
     if (status.ok())
       out = std::make_unique<WatchedContext>(watch, std::move(inner));
     return status;

@@ -21,7 +21,8 @@ static uint64_t nextContextId() {
 
 std::string gpuasync::deviceName(const Driver &driver, int32_t ordinal) {
   std::string name = driver.name();
-  return name == "cpu" ? name : name + ":" + std::to_string(ordinal);
+  return driver.vendor.hasNumberedDevices ? name + ":" + std::to_string(ordinal)
+                                          : name;
 }
 
 gpuasync_context::gpuasync_context(Driver &driver, int32_t ordinal)
@@ -119,9 +120,10 @@ extern "C" {
 
 void gpuasync_device_list(gpuasync_device_visitor visitor,
                           void *user) noexcept {
-  for (int index = 0; visitor && index < driverCount && !refusal.load();
-       ++index) {
-    Driver *driver = driverAt(index);
+  const Vendor *vendor;
+  for (uint32_t index = 0;
+       visitor && (vendor = vendorAt(index)) && !refusal.load(); ++index) {
+    Driver *driver = &vendor->driver();
     int32_t count = 0;
     Status status = guard([&] {
       Status available = driver->available();
@@ -134,7 +136,7 @@ void gpuasync_device_list(gpuasync_device_visitor visitor,
     for (int32_t i = 0; i < count; ++i) {
       DeviceInfo info;
       char name[64];
-      snprintf(name, sizeof(name), driver == cpuDriver() ? "%s" : "%s:%d",
+      snprintf(name, sizeof(name), vendor->hasNumberedDevices ? "%s:%d" : "%s",
                driver->name(), i);
       Status known = guard([&] { return driver->deviceInfo(i, info); });
       if (known.ok())

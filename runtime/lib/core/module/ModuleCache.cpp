@@ -106,10 +106,10 @@ ModuleKey ModuleCache::makeKey(const Registration &registration, uint32_t index,
       key.kernels = mix(key.kernels, kernel.paramOffsets, bytes);
     }
   }
-  bool isOwn =
-      image &&
-      (image->format == GPUASYNC_IMAGE_CPU ||
-       (image->format == GPUASYNC_IMAGE_DATA && context.has(CapHostAccess)));
+  const ImageFormat *format = image ? findFormat(image->format) : nullptr;
+  bool isOwn = (format && format->isFunctionTable) ||
+               (image && image->format == GPUASYNC_IMAGE_DATA &&
+                context.has(CapHostAccess));
   bool hashed = image && !isOwn && (image->hash[0] || image->hash[1]);
   if (hashed) {
     key.content[0] = image->hash[0];

@@ -58,11 +58,11 @@ Status gpuasync::registerProgram(const gpuasync_program *program,
 
 /// Splits "cuda:1". False if it is no device's name.
 static bool parseDevice(const char *text, Driver *&driver, int32_t &ordinal) {
-  for (int i = 0; i < driverCount; ++i) {
-    driver = driverAt(i);
-    size_t length = strlen(driver->name());
-    if (strncmp(text, driver->name(), length) != 0)
+  for (uint32_t i = 0; const Vendor *vendor = vendorAt(i); ++i) {
+    size_t length = strlen(vendor->name);
+    if (strncmp(text, vendor->name, length) != 0)
       continue;
+    driver = &vendor->driver();
     ordinal = 0;
     if (!text[length])
       return true;
@@ -208,6 +208,24 @@ static const char *wantedDevice() {
   return text && strcmp(text, "auto") != 0 ? text : nullptr;
 }
 
+/// "a, b or c" of "a, b, c".
+static std::string withOr(std::string list) {
+  return list.replace(list.rfind(", "), 2, " or ");
+}
+
+/// "auto, cpu, cuda, cuda:N, hip or hip:N".
+static std::string listDeviceNames() {
+  std::string names = "auto", numbered;
+  for (uint32_t i = 0; const Vendor *vendor = vendorAt(i); ++i) {
+    appendItem(vendor->hasNumberedDevices ? numbered : names, vendor->name,
+               ", ");
+    if (vendor->hasNumberedDevices)
+      numbered.append(", ").append(vendor->name).append(":N");
+  }
+  appendItem(names, numbered, ", ");
+  return withOr(std::move(names));
+}
+
 /// The device that a caller names: see openContext.
 static Status findDevice(const char *text, Driver *&driver, int32_t &ordinal) {
   const char *where = "";
@@ -217,8 +235,8 @@ static Status findDevice(const char *text, Driver *&driver, int32_t &ordinal) {
   }
   if (!text) {
     ordinal = 0;
-    for (int i = 0; i < driverCount; ++i) {
-      driver = driverAt(i);
+    for (uint32_t i = 0; const Vendor *vendor = vendorAt(i); ++i) {
+      driver = &vendor->driver();
       if (driver->available().ok() && driver->deviceCount() > 0)
         return Status();
     }
@@ -227,16 +245,8 @@ static Status findDevice(const char *text, Driver *&driver, int32_t &ordinal) {
   if (parseDevice(text, driver, ordinal))
     return Status();
   return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                    "%s'%.100s' is no device; use auto, cpu, cuda, cuda:N, hip "
-                    "or hip:N",
-                    where, text);
-}
-
-/// The driver that images of this format are for.
-static Driver *driverOf(uint32_t format) {
-  return format == GPUASYNC_IMAGE_CPU     ? cpuDriver()
-         : format == GPUASYNC_IMAGE_HSACO ? hipDriver()
-                                          : cudaDriver();
+                    "%s'%.100s' is no device; use %s", where, text,
+                    listDeviceNames().c_str());
 }
 
 /// Whether the driver could run an image at all, without opening a context.
@@ -245,7 +255,7 @@ static bool mayRun(Driver &driver, const gpuasync_program &program) {
     const gpuasync_module &module = program.modules[i];
     bool any = isConstantData(module);
     for (uint32_t j = 0; j < module.imageCount; ++j)
-      any |= driverOf(module.images[j].format) == &driver;
+      any |= driver.vendor.reads(module.images[j].format);
     if (!any)
       return false;
   }
@@ -259,10 +269,10 @@ static void loadLibraries(const gpuasync_program &program) {
   int32_t ordinal = 0;
   if (wantedDevice() && !findDevice(nullptr, wanted, ordinal).ok())
     return;
-  for (int i = 0; i < driverCount; ++i)
-    if (Driver *driver = driverAt(i);
-        wanted ? driver == wanted : mayRun(*driver, program))
-      driver->loadLibrary();
+  for (uint32_t i = 0; const Vendor *vendor = vendorAt(i); ++i)
+    if (Driver &driver = vendor->driver();
+        wanted ? &driver == wanted : mayRun(driver, program))
+      driver.loadLibrary();
 }
 
 Status gpuasync::defaultOn(const char *device, gpuasync_context *&out) {
@@ -303,8 +313,8 @@ Status gpuasync::chooseDefault(Registration &registration,
   auto refuse = [&](const std::string &device, const std::string &why) {
     appendItem(reasons, device + ": " + why);
   };
-  for (int i = 0; i < driverCount; ++i) {
-    Driver &driver = *driverAt(i);
+  for (uint32_t i = 0; const Vendor *vendor = vendorAt(i); ++i) {
+    Driver &driver = vendor->driver();
     if (!mayRun(driver, program)) {
       refuse(driver.name(), "the program has no image for it");
       continue;
@@ -351,16 +361,17 @@ Status gpuasync::openContext(const char *device, gpuasync_context *&out) {
 
 Status gpuasync::adoptContext(const char *name, void *native,
                               gpuasync_context *&out) {
-  for (int i = 0; i < driverCount; ++i) {
-    Driver &driver = *driverAt(i);
-    if (strcmp(name, driver.name()) != 0)
-      continue;
+  if (const Vendor *vendor = vendorNamed(name)) {
+    Driver &driver = vendor->driver();
     int32_t ordinal = 0;
     RETURN_IF_ERROR(driver.deviceOf(native, ordinal));
     return openOn(driver, ordinal, native, out);
   }
-  return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                    "'%s' is no driver; use cuda, hip or cpu", name);
+  std::string names;
+  for (uint32_t i = 0; const Vendor *vendor = vendorAt(i); ++i)
+    appendItem(names, vendor->name, ", ");
+  return makeStatus(GPUASYNC_INVALID_ARGUMENT, "'%s' is no driver; use %s",
+                    name, withOr(std::move(names)).c_str());
 }
 
 //===----------------------------------------------------------------------===//

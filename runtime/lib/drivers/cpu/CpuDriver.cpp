@@ -26,6 +26,10 @@
 using namespace gpuasync;
 using namespace gpuasync::cpu;
 
+namespace gpuasync {
+extern const Vendor cpuVendor;
+}
+
 namespace {
 
 /// Copies and fills up to this size run on the enqueuing thread when nothing is
@@ -439,7 +443,8 @@ uint64_t CpuContext::close(bool lost) noexcept {
 
 class CpuDriver final : public Driver {
 public:
-  const char *name() const override { return "cpu"; }
+  CpuDriver() : Driver(cpuVendor) {}
+
   Status available() override { return Status(); }
   int32_t deviceCount() override { return 1; }
   Status deviceInfo(int32_t, DeviceInfo &info) override {
@@ -487,12 +492,11 @@ public:
   }
 };
 
+const ImageFormat formats[] = {
+    {GPUASYNC_IMAGE_CPU, "cpu", /*isFunctionTable=*/true}};
+
 } // namespace
 
-Driver *gpuasync::cpuDriver() {
-  // In raw storage: neither a constructor nor a destructor of it is global, and
-  // it takes no memory.
-  alignas(CpuDriver) static unsigned char storage[sizeof(CpuDriver)];
-  static Driver *driver = new (storage) CpuDriver;
-  return driver;
-}
+const Vendor gpuasync::cpuVendor = {
+    "cpu", /*hasNumberedDevices=*/false, formats,
+    sizeof(formats) / sizeof(formats[0]), onlyDriver<CpuDriver>};

@@ -15,8 +15,6 @@
 using namespace gpuasync;
 using namespace gpuasync::cuda;
 
-Driver *gpuasync::cudaDriver() { return undestroyed<CudaDriver>(); }
-
 //===----------------------------------------------------------------------===//
 // Facts
 //===----------------------------------------------------------------------===//
@@ -67,7 +65,6 @@ static const VendorError errors[] = {
 // A parameter of more than 16 bytes is aligned in the bank that all lie in,
 // which does not begin at a multiple of 64.
 static const VendorFacts facts = {
-    "cuda",
     "CUDA",
     "GPU_ASYNC_CUDA_LIBRARY",
     paths,
@@ -90,7 +87,15 @@ static const VendorFacts facts = {
     /*largestPackedParameter=*/16,
     /*graphsOutliveLaunches=*/true};
 
-CudaDriver::CudaDriver() : VendorDriver(::facts) {}
+static const ImageFormat formats[] = {{GPUASYNC_IMAGE_PTX, "PTX", false},
+                                      {GPUASYNC_IMAGE_CUBIN, "cubin", false},
+                                      {GPUASYNC_IMAGE_FATBIN, "fatbin", false}};
+
+const Vendor gpuasync::cudaVendor = {
+    "cuda", /*hasNumberedDevices=*/true, formats,
+    sizeof(formats) / sizeof(formats[0]), onlyDriver<CudaDriver>};
+
+CudaDriver::CudaDriver() : VendorDriver(cudaVendor, ::facts) {}
 
 //===----------------------------------------------------------------------===//
 // Devices, launches, memory

@@ -15,6 +15,9 @@
 #include <string_view>
 
 namespace gpuasync {
+
+extern const Vendor cudaVendor;
+
 namespace cuda {
 
 /// The built-in kernels. A zero follows the text.

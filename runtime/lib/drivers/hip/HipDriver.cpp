@@ -16,8 +16,6 @@
 using namespace gpuasync;
 using namespace gpuasync::hip;
 
-Driver *gpuasync::hipDriver() { return undestroyed<HipDriver>(); }
-
 //===----------------------------------------------------------------------===//
 // Facts
 //===----------------------------------------------------------------------===//
@@ -49,7 +47,6 @@ static const VendorError errors[] = {
 // 6.2.41133 is 60241133. Any event may become a token that the host waits for,
 // and what the work wrote must be visible then.
 static const VendorFacts facts = {
-    "hip",
     "HIP",
     "GPU_ASYNC_HIP_LIBRARY",
     paths,
@@ -72,7 +69,13 @@ static const VendorFacts facts = {
     /*largestPackedParameter=*/SIZE_MAX,
     /*graphsOutliveLaunches=*/false}; // not documented
 
-HipDriver::HipDriver() : VendorDriver(::facts) {}
+static const ImageFormat formats[] = {{GPUASYNC_IMAGE_HSACO, "hsaco", false}};
+
+const Vendor gpuasync::hipVendor = {"hip", /*hasNumberedDevices=*/true, formats,
+                                    sizeof(formats) / sizeof(formats[0]),
+                                    onlyDriver<HipDriver>};
+
+HipDriver::HipDriver() : VendorDriver(hipVendor, ::facts) {}
 
 //===----------------------------------------------------------------------===//
 // Devices, modules, launches, memory

@@ -13,6 +13,9 @@
 #include "drivers/shared/VendorDriver.h"
 
 namespace gpuasync {
+
+extern const Vendor hipVendor;
+
 namespace hip {
 
 /// The built-in kernels compiled for one chip.

@@ -82,7 +82,7 @@ Status VendorDriver::open(bool &final) {
   }
   if (found <= 0)
     return makeStatus(GPUASYNC_UNAVAILABLE,
-                      "%s is unavailable: %s found %d devices", facts.name,
+                      "%s is unavailable: %s found %d devices", name(),
                       entryName(call.entry), found);
   devices.reset(new VendorDevice[size_t(found)]);
   for (int i = 0; i < found; ++i)
@@ -97,8 +97,7 @@ Status VendorDriver::find(int32_t ordinal, VendorDevice *&device) {
     return makeStatus(GPUASYNC_UNAVAILABLE,
                       "there is no device %s:%d; this machine has %d "
                       "(%s:0 to %s:%d)",
-                      facts.name, ordinal, count, facts.name, facts.name,
-                      count - 1);
+                      name(), ordinal, count, name(), name(), count - 1);
   device = &devices[ordinal];
   // What fails may go better the next time.
   std::lock_guard<std::mutex> lock(device->mutex);
@@ -174,7 +173,7 @@ Status VendorDriver::describeDevice(VendorDevice &device) const {
   }
   if (!unified)
     return makeStatus(GPUASYNC_UNSUPPORTED,
-                      "%s device %d (%s) has no unified addressing", facts.name,
+                      "%s device %d (%s) has no unified addressing", name(),
                       device.ordinal, info.name);
   return Status();
 }

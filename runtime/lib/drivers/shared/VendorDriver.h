@@ -15,7 +15,6 @@
 #include "drivers/shared/VendorLibrary.h"
 
 #include <mutex>
-#include <new>
 
 namespace gpuasync {
 
@@ -28,7 +27,6 @@ struct VendorError {
 
 /// Constant data of a vendor.
 struct VendorFacts {
-  const char *name;  ///< "cuda"
   const char *title; ///< "CUDA"
   const char *libraryVariable;
   const char *const *libraryPaths;
@@ -70,7 +68,6 @@ public:
   const VendorFacts &facts;
   VendorTable table; ///< filled when the library is opened, constant after that
 
-  const char *name() const override { return facts.name; }
   Status available() override;
   void loadLibrary() override;
   int32_t deviceCount() override { return available().ok() ? count : 0; }
@@ -154,7 +151,8 @@ public:
                                  void *context) const = 0;
 
 protected:
-  explicit VendorDriver(const VendorFacts &facts) : facts(facts) {}
+  VendorDriver(const Vendor &vendor, const VendorFacts &facts)
+      : Driver(vendor), facts(facts) {}
   ~VendorDriver() = default;
 
 private:
@@ -175,16 +173,6 @@ private:
   int32_t count = 0;
   std::unique_ptr<VendorDevice[]> devices;
 };
-
-/// The one object of a kind, made on the first call. In raw storage, so that it
-/// has neither a global constructor nor a destructor at exit, when other
-/// threads may still be in it.
-template <typename T>
-T *undestroyed() {
-  alignas(T) static unsigned char storage[sizeof(T)];
-  static T *object = new (storage) T;
-  return object;
-}
 
 } // namespace gpuasync
 

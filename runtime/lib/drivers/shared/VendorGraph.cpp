@@ -91,7 +91,7 @@ Status VendorContext::Child::capture(CapturedWork &work) {
       !table.graphNodes || !table.graphAddChild || !table.graphSetChild)
     return makeStatus(GPUASYNC_UNSUPPORTED,
                       "graphs of %s hold no library's work here",
-                      self.driver.facts.name);
+                      self.driver.name());
   NativeStream stream = nullptr;
   RETURN_IF_ERROR(notCaptured(self.takeCaptured(stream)));
   self.suspend();
@@ -314,7 +314,7 @@ Status VendorContext::addNode(VendorGraph &graph, VendorGraph::Node &out,
     return makeStatus(GPUASYNC_UNSUPPORTED,
                       "kernel @%s: graphs of %s hold no cooperative or "
                       "clustered launches",
-                      launch.kernel->name, driver.facts.name);
+                      launch.kernel->name, driver.name());
   KernelNode kernel;
   RETURN_IF_ERROR(kernelNode(command, kernel));
   VendorCall call = driver.addKernelNode(out.handle, graph.graph, after, count,
@@ -508,7 +508,7 @@ Status VendorContext::makeGraph(const GraphNode *nodes, uint32_t count,
                                 bool anyUpdate, NativeGraph &out) {
   if (!(device.info.capabilities & ~missing & CapGraphs))
     return makeStatus(GPUASYNC_UNSUPPORTED, "%s has no graphs here",
-                      driver.facts.name);
+                      driver.name());
   OutsideCapture outside(driver);
   struct Guard {
     VendorContext &self;

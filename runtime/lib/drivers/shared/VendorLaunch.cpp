@@ -98,7 +98,7 @@ Status VendorContext::submit(NativeStream stream, const Command &command) {
                       "enqueue on the vendor's stream");
   default:
     return makeStatus(GPUASYNC_UNSUPPORTED, "no such work on %s",
-                      driver.facts.name);
+                      driver.name());
   }
 }
 

@@ -19,7 +19,7 @@ Status VendorContext::prepareBuiltin(BuiltinKernel kernel,
     return makeStatus(GPUASYNC_UNSUPPORTED,
                       "%s has no built-in kernels for %s, and no call of the "
                       "driver does this %s",
-                      driver.facts.name, device.info.arch,
+                      driver.name(), device.info.arch,
                       kernel == BuiltinCopy
                           ? "copy: make both sides contiguous, or one of them "
                             "device memory"
