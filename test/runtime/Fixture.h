@@ -260,7 +260,10 @@ protected:
     std::string name = GetParam();
     return name.substr(0, name.find("-on-"));
   }
-  bool onCpu() const { return device() == "cpu"; }
+  /// Also a device of another name that is the CPU device underneath.
+  bool onCpu() const {
+    return device() == "cpu" || strstr(GetParam(), "-on-cpu");
+  }
 
   Mock *mock = mockOf(GetParam());
   std::unique_ptr<TestProgram> program = std::make_unique<TestProgram>();

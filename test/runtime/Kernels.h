@@ -193,11 +193,24 @@ inline std::string waitingPtx() {
 
 } // namespace detail
 
+/// Makes the image of the test kernels for a vendor of the test program's own,
+/// of NumKernels functions. Set by main before the first program is made.
+inline gpuasync_image (*makeMoreImage)(const gpuasync_cpu_kernel *kernels) =
+    nullptr;
+
 /// One program with its own registration. `images` says which it carries.
 class TestProgram {
 public:
-  /// CudaWaiting: for devices that make kernels ready early.
-  enum Images { Cpu = 1, Cuda = 2, Hip = 4, CudaWaiting = 8, All = 15 };
+  /// CudaWaiting: for devices that make kernels ready early. More: that of
+  /// makeMoreImage, if it is set.
+  enum Images {
+    Cpu = 1,
+    Cuda = 2,
+    Hip = 4,
+    CudaWaiting = 8,
+    More = 16,
+    All = 31
+  };
 
   explicit TestProgram(int which = All, const char *name = "test")
       : programName(name) {
@@ -257,6 +270,8 @@ public:
                         detail::ptx(),
                         strlen(detail::ptx()),
                         {0x1234, 0x5678}});
+    if ((which & More) && makeMoreImage)
+      images.push_back(makeMoreImage(cpu));
     module = {"kernels", kernels, images.data(), NumKernels,
               static_cast<uint32_t>(images.size())};
     program = {

@@ -176,7 +176,7 @@ TEST_P(Sites, ListedIsTheFramesOwnWork) {
 TEST_P(Sites, OfAContextThatIsLeftBehind) {
   const LeftBehind meant;
   Context left;
-  ASSERT_TRUE(Context::open("cpu", left).ok());
+  ASSERT_TRUE(Context::open(device().c_str(), left).ok());
   static uint32_t flag;
   flag = 0;
   // Whose kernel runs at an unknown time, after which nothing waits for it.

@@ -117,7 +117,7 @@ TEST_P(Threads, EqualContentLoadsOnce_C02) {
   TestProgram second(TestProgram::All, "second");
   EXPECT_TRUE(work(*program, 1));
   EXPECT_TRUE(work(second, 1));
-  EXPECT_EQ(readStats(context).modules.physical, onCpu() ? 2u : 1u);
+  EXPECT_EQ(readStats(context).modules.physical, device() == "cpu" ? 2u : 1u);
   EXPECT_EQ(readStats(context).modules.created, 2u);
 }
 
