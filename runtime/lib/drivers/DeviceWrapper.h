@@ -96,6 +96,33 @@ protected:
   Device &inner;
 };
 
+/// The same for modules of others.
+class ForeignWrapper : public ForeignObjects {
+public:
+  Status adoptModule(const gpuasync_module &module, const gpuasync_image &image,
+                     void *foreign, NativeModule &out,
+                     NativeFunction *functions) override {
+    return objects->adoptModule(module, image, foreign, out, functions);
+  }
+  Status findFunction(NativeModule loaded, const gpuasync_module &module,
+                      const gpuasync_image &image,
+                      NativeFunction &out) override {
+    return objects->findFunction(loaded, module, image, out);
+  }
+  Status launchPointers(NativeStream stream, const Command::Launch &launch,
+                        void **parameters, const gpuasync_site *site) override {
+    return objects->launchPointers(stream, launch, parameters, site);
+  }
+  Status devicePointer(void *host, void *&out) override {
+    return objects->devicePointer(host, out);
+  }
+
+protected:
+  /// `inner` has them, or nobody calls these functions.
+  explicit ForeignWrapper(Device &inner) : objects(inner.extensions.foreign) {}
+  ForeignObjects *const objects;
+};
+
 } // namespace gpuasync
 
 #endif // GPUASYNC_DRIVERS_DEVICEWRAPPER_H

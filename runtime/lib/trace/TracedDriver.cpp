@@ -441,8 +441,7 @@ Status TracedDriver::launchPointers(NativeStream stream,
                                     void **parameters,
                                     const gpuasync_site *site) {
   return put(stream, "launch", launchOf(launch, site), [&] {
-    return inner.extensions.foreign->launchPointers(stream, launch, parameters,
-                                                    site);
+    return objects->launchPointers(stream, launch, parameters, site);
   });
 }
 
@@ -619,22 +618,11 @@ Status TracedDriver::adoptModule(const gpuasync_module &module,
                                  const gpuasync_image &image, void *foreign,
                                  NativeModule &out, NativeFunction *functions) {
   HostCall call("load module");
-  return inner.extensions.foreign->adoptModule(module, image, foreign, out,
-                                               functions);
+  return objects->adoptModule(module, image, foreign, out, functions);
 }
 void TracedDriver::unloadModule(NativeModule module) noexcept {
   HostCall call("unload module");
   inner.unloadModule(module);
-}
-Status TracedDriver::findFunction(NativeModule loaded,
-                                  const gpuasync_module &module,
-                                  const gpuasync_image &image,
-                                  NativeFunction &out) {
-  return inner.extensions.foreign->findFunction(loaded, module, image, out);
-}
-
-Status TracedDriver::devicePointer(void *host, void *&out) {
-  return inner.extensions.foreign->devicePointer(host, out);
 }
 void TracedDriver::beginLibrary(NativeStream stream,
                                 const gpuasync_site *site) noexcept {

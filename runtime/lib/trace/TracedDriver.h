@@ -19,14 +19,14 @@ namespace gpuasync {
 
 class TracedDriver final : public DeviceWrapper,
                            DeviceGraphs,
-                           ForeignObjects,
+                           ForeignWrapper,
                            LibraryObserver {
 public:
   TracedDriver(Trace &trace, Device &inner, std::string device,
                uint32_t capabilities, uint32_t process)
-      : DeviceWrapper(inner, extensionsOf(inner)), trace(trace),
-        device(std::move(device)), isVendors(capabilities & CapVendorStreams),
-        process(process) {}
+      : DeviceWrapper(inner, extensionsOf(inner)), ForeignWrapper(inner),
+        trace(trace), device(std::move(device)),
+        isVendors(capabilities & CapVendorStreams), process(process) {}
   ~TracedDriver() override;
 
   /// Reads the times of all work that the host knows to have ended by now, and
@@ -58,12 +58,8 @@ public:
   Status adoptModule(const gpuasync_module &module, const gpuasync_image &image,
                      void *foreign, NativeModule &out,
                      NativeFunction *functions) override;
-  Status findFunction(NativeModule loaded, const gpuasync_module &module,
-                      const gpuasync_image &image,
-                      NativeFunction &out) override;
   Status launchPointers(NativeStream stream, const Command::Launch &launch,
                         void **parameters, const gpuasync_site *site) override;
-  Status devicePointer(void *host, void *&out) override;
   void beginLibrary(NativeStream stream,
                     const gpuasync_site *site) noexcept override;
   void endLibrary(NativeStream stream) noexcept override;

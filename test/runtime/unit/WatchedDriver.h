@@ -42,12 +42,12 @@ struct Watch {
 };
 
 class WatchedContext final : public DeviceWrapper,
-                             ForeignObjects,
+                             ForeignWrapper,
                              StreamCaptures {
 public:
   WatchedContext(Watch &watch, std::unique_ptr<Device> device)
-      : DeviceWrapper(*device, extensionsOf(*device)), watch(watch),
-        owned(std::move(device)) {
+      : DeviceWrapper(*device, extensionsOf(*device)), ForeignWrapper(*device),
+        watch(watch), owned(std::move(device)) {
     generation = 1;
   }
 
@@ -60,8 +60,8 @@ public:
     auto *table = static_cast<const gpuasync_cpu_kernel *>(image.data);
     auto loaded = std::make_unique<Loaded>();
     loaded->table.assign(table, table + module.kernelCount);
-    Status status = inner.extensions.foreign->adoptModule(
-        module, image, loaded->table.data(), loaded->native, functions);
+    Status status = objects->adoptModule(module, image, loaded->table.data(),
+                                         loaded->native, functions);
     if (!status.ok())
       return status;
     ++watch.loads;
@@ -72,8 +72,8 @@ public:
                      void *foreign, NativeModule &out,
                      NativeFunction *functions) override {
     auto loaded = std::make_unique<Loaded>();
-    Status status = inner.extensions.foreign->adoptModule(
-        module, image, foreign, loaded->native, functions);
+    Status status =
+        objects->adoptModule(module, image, foreign, loaded->native, functions);
     if (!status.ok())
       return status;
     ++watch.adoptions;
@@ -90,16 +90,8 @@ public:
   Status findFunction(NativeModule loaded, const gpuasync_module &module,
                       const gpuasync_image &image,
                       NativeFunction &out) override {
-    return inner.extensions.foreign->findFunction(
-        static_cast<Loaded *>(loaded)->native, module, image, out);
-  }
-  Status launchPointers(NativeStream stream, const Command::Launch &launch,
-                        void **parameters, const gpuasync_site *site) override {
-    return inner.extensions.foreign->launchPointers(stream, launch, parameters,
-                                                    site);
-  }
-  Status devicePointer(void *host, void *&out) override {
-    return inner.extensions.foreign->devicePointer(host, out);
+    return objects->findFunction(static_cast<Loaded *>(loaded)->native, module,
+                                 image, out);
   }
   Status captureState(NativeStream stream, CaptureState &out) override {
     if (!watch.capturing)

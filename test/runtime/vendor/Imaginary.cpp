@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "vendor/Imaginary.h"
-#include "ForwardingContext.h"
+
+#include "drivers/DeviceWrapper.h"
 
 #include <string.h>
 #include <vector>
@@ -37,35 +38,42 @@ Status readImage(const gpuasync_module &module, const gpuasync_image &image,
   return Status();
 }
 
-class ImaginaryContext final : public ForwardingContext {
+gpuasync_image plainImage(const gpuasync_module &module, const void *kernels) {
+  gpuasync_image image = {};
+  image.format = GPUASYNC_IMAGE_CPU;
+  image.data = kernels;
+  image.size = module.kernelCount * sizeof(gpuasync_cpu_kernel);
+  return image;
+}
+
+class ImaginaryDevice final : public DeviceWrapper, ForeignWrapper {
 public:
-  using ForwardingContext::ForwardingContext;
+  explicit ImaginaryDevice(std::unique_ptr<Device> device)
+      : DeviceWrapper(*device, extensionsOf(*device)), ForeignWrapper(*device),
+        owned(std::move(device)) {}
 
   Status loadModule(const gpuasync_module &module, const gpuasync_image &image,
                     NativeModule &out, NativeFunction *functions) override {
     std::vector<gpuasync_cpu_kernel> kernels;
     if (Status status = readImage(module, image, kernels); !status.ok())
       return status;
-    return load(module, kernels.data(), out, functions);
+    return inner.loadModule(module, plainImage(module, kernels.data()), out,
+                            functions);
   }
   Status adoptModule(const gpuasync_module &module, const gpuasync_image &,
                      void *foreign, NativeModule &out,
                      NativeFunction *functions) override {
-    return load(module, foreign, out, functions);
+    return objects->adoptModule(module, plainImage(module, foreign), foreign,
+                                out, functions);
   }
 
 private:
-  Status load(const gpuasync_module &module, const void *kernels,
-              NativeModule &out, NativeFunction *functions) {
-    const gpuasync_image image = {GPUASYNC_IMAGE_CPU,
-                                  0,
-                                  "",
-                                  kernels,
-                                  module.kernelCount *
-                                      sizeof(gpuasync_cpu_kernel),
-                                  {0, 0}};
-    return inner->loadModule(module, image, out, functions);
+  Extensions extensionsOf(Device &device) {
+    Extensions all = device.extensions;
+    all.foreign = this;
+    return all;
   }
+  std::unique_ptr<Device> owned;
 };
 
 class ImaginaryDriver final : public Driver {
@@ -88,12 +96,11 @@ public:
       *why = "not for imaginary devices";
     return 0;
   }
-  Status openContext(int32_t, void *,
-                     std::unique_ptr<DriverContext> &out) override {
-    std::unique_ptr<DriverContext> inner;
+  Status openContext(int32_t, void *, std::unique_ptr<Device> &out) override {
+    std::unique_ptr<Device> inner;
     Status status = cpu().openContext(0, nullptr, inner);
     if (status.ok())
-      out = std::make_unique<ImaginaryContext>(std::move(inner));
+      out = std::make_unique<ImaginaryDevice>(std::move(inner));
     return status;
   }
 
