@@ -68,8 +68,9 @@ def main():
                 blas = pathlib.Path(path).parent / name.replace("gpuasync_runtime", "gpuasync_blas")
                 if name.startswith("libgpuasync_runtime.") and blas.exists():
                     place(blas, libraries / blas.name, "$ORIGIN")
-        # Libraries that gpu-runner opens for --check, and links with --emit=shared and exe.
-        place(build / "lib/libgpuasync_check.so", libraries / "libgpuasync_check.so.0", "$ORIGIN")
+        # Libraries that the runtime and gpu-runner open on demand, and the one that --emit=shared and exe link.
+        for opened in "check", "diskcache":
+            place(build / ("lib/libgpuasync_%s.so" % opened), libraries / ("libgpuasync_%s.so.0" % opened), "$ORIGIN")
         shutil.copyfile(build / "lib/libgpuasync_aot.a", libraries / "libgpuasync_aot.a")
         commands = stage / "gpu_async/bin"
         commands.mkdir()

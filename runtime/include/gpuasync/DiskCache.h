@@ -5,7 +5,9 @@
 // Bytes under 256-bit keys, shared by the processes of one user: objects of
 // gpu-runner and of embedders, machine code that a driver made of PTX. C first,
 // C++ below. docs/reference/Runtime.md has the folder, the rules and the
-// variables.
+// variables. The runtime exports all functions. For caches it opens
+// libgpuasync_diskcache.so, which lies next to it. Without that library a cache
+// finds and stores nothing, and has a warning if it was asked for by name.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_DISKCACHE_H
@@ -70,7 +72,8 @@ typedef struct gpuasync_disk_cache gpuasync_disk_cache;
 /// else $XDG_CACHE_HOME/gpu-async, else ~/.cache/gpu-async. It is off, and
 /// misses everything, with GPU_ASYNC_CACHE=off, without any such folder, and in
 /// a process with raised privileges (setuid). The environment is read at the
-/// first call. Never null; never closed.
+/// first call, or when the CUDA driver's library is loaded. Never null; never
+/// closed.
 GPUASYNC_API gpuasync_disk_cache *
 gpuasync_disk_cache_default(void) GPUASYNC_NOEXCEPT;
 

@@ -6,7 +6,7 @@
 // the build ids that linkers leave.
 //===----------------------------------------------------------------------===//
 
-#include "gpuasync/DiskCache.h"
+#include "cache/Interface.h"
 
 #include <elf.h>
 #include <link.h>
@@ -204,6 +204,9 @@ void gpuasync_hasher_add_file(gpuasync_hasher *hasher,
 
 void gpuasync_hasher_add_code(gpuasync_hasher *hasher,
                               const void *address) noexcept {
+  // Else the first use of a cache would change the list.
+  if (!address)
+    gpuasync::openDiskCacheLibrary();
   CodeVisit visit = {hasher, reinterpret_cast<uintptr_t>(address)};
   dl_iterate_phdr(visitCode, &visit);
 }

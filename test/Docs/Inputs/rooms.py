@@ -39,11 +39,12 @@ MAY_INCLUDE = {
     "core/stats": ENTRIES + ["core/region"],
     "compat/session": ENTRIES,
     "trace": ENTRIES,
-    "cache": BASE,
+    "cache": BASE + ["drivers"],
     # Libraries of their own.
     "check": ENTRIES,
     "check/adversary": COMMANDS + ["drivers/cpu"],
     "compat": ENTRIES + ["compat/session"],
+    "cache/disk": BASE + ["cache"],
     "blas": BASE,
     "aot": [],
 }

@@ -47,6 +47,15 @@
 // OPEN: gpu-runner: warning: the disk cache in '{{.*}}/open' is not used: others may use it (mode 755); chmod 700 it if it shall serve
 // OPEN: result[0]: i32=10
 
+// Without its library the cache is off. That is a warning if it was asked for by name.
+// RUN: mkdir -p %t.work/lib && cp %gpuasync_lib/libgpuasync_runtime.so.0 %gpuasync_lib/libgpuasync_check.so.0 %t.work/lib
+// DEFINE: %{alone} = env LD_LIBRARY_PATH=%t.work/lib GPU_ASYNC_CACHE= HOME=%t.work/home gpu-runner --device=cpu %s --input=3 --stats
+// RUN: %{alone} --cache=%t.work/alone 2>&1 | FileCheck %s --check-prefix=ABSENT
+// RUN: %{alone} 2>&1 | FileCheck %s --check-prefix=OFF --implicit-check-not=warning
+// RUN: not ls %t.work/alone && not ls %t.work/home
+// ABSENT: gpu-runner: warning: the disk cache needs libgpuasync_diskcache.so next to the runtime library: {{.*}}: cannot open shared object file
+// ABSENT: "disk_cache": {"program": "off", "compile_jobs": 1, "hits": 0, "misses": 0
+
 // What shows the compiler at work runs it.
 // RUN: %{run} --print-ir-after=stream 2>&1 | FileCheck %s --check-prefix=BYPASSED
 // RUN: FileCheck %s --check-prefix=BYPASS < %t.work/stats

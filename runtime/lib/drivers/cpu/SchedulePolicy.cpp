@@ -6,17 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "drivers/cpu/SchedulePolicy.h"
+#include "core/base/OwnLibrary.h"
 #include "core/base/Settings.h"
-#include "core/base/StatusImpl.h"
 #include "drivers/Driver.h"
 #include "drivers/cpu/Scheduler.h"
 
 #include <atomic>
-#include <dlfcn.h>
-#include <inttypes.h>
-#include <limits.h>
-#include <stdio.h>
-#include <string>
 #include <system_error>
 
 using namespace gpuasync;
@@ -68,58 +63,17 @@ Status gpuasync::setCpuSchedule(const char *schedule) {
   return status;
 }
 
-/// Returns the folder of the file that has this code, with a slash at its end.
-/// The loader's name may be relative to a folder that was left since.
-static std::string ownFolder() {
-  static const char anchor = 0; // no other file can define it instead
-  Dl_info self = {};
-  std::string path;
-  if (dladdr(&anchor, &self) && self.dli_fname)
-    path = self.dli_fname;
-  if (path.empty() || path[0] != '/') {
-    FILE *maps = fopen("/proc/self/maps", "re");
-    char line[PATH_MAX + 128];
-    while (maps && fgets(line, sizeof(line), maps)) {
-      uintptr_t begin = 0, end = 0;
-      int name = 0;
-      if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %*s %*s %*s %*s %n", &begin,
-                 &end, &name) == 2 &&
-          begin <= reinterpret_cast<uintptr_t>(&anchor) &&
-          reinterpret_cast<uintptr_t>(&anchor) < end && line[name] == '/')
-        path = line + name;
-    }
-    if (maps)
-      fclose(maps);
-  }
-  path.resize(path.find_last_of('/') + 1); // 0 if there is none
-  return path;
-}
-
-/// Finds the function in libgpuasync_check.so, next to the runtime. The library
-/// stays open: its threads run its code.
+/// Finds the function in libgpuasync_check.so. Its threads run its code, so it
+/// stays open.
 static Status findMaker(MakePolicy *&out) {
   out = gpuasyncMakeSchedulePolicy;
   if (out)
     return Status();
-  const std::string folder = ownFolder();
-  std::string tried;
-  for (const char *name : {"libgpuasync_check.so", "libgpuasync_check.so.0"}) {
-    if (void *library =
-            dlopen((folder + name).c_str(), RTLD_NOW | RTLD_LOCAL)) {
-      out = reinterpret_cast<MakePolicy *>(
-          dlsym(library, "gpuasyncMakeSchedulePolicy"));
-      if (out)
-        return Status();
-      appendItem(tried, std::string(name) + " is of another version");
-      continue;
-    }
-    const char *reason = dlerror();
-    appendItem(tried, reason ? reason : name);
-  }
-  return makeStatus(GPUASYNC_UNAVAILABLE,
-                    "the adversarial schedule needs libgpuasync_check.so next "
-                    "to the runtime library: %s",
-                    tried.c_str());
+  void *found = nullptr;
+  RETURN_IF_ERROR(findInOwnLibrary("check", "gpuasyncMakeSchedulePolicy",
+                                   "the adversarial schedule", found));
+  out = reinterpret_cast<MakePolicy *>(found);
+  return Status();
 }
 
 Status cpu::makePolicy(const Schedule &schedule, StreamRunner &runner,

@@ -65,6 +65,7 @@ public:
                          void *context) const override;
 
 private:
+  void libraryLoaded() const override;
   unsigned launchAttributes(FunctionHandle function,
                             const gpuasync_block &block,
                             CUlaunchAttribute (&out)[2]) const;

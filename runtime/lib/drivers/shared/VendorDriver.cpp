@@ -31,6 +31,8 @@ void VendorDriver::loadLibrary() {
   // Each thread that comes meanwhile loads, which gives the same library.
   VendorTable found{};
   Status status = guard([&] { return load(found); });
+  if (status.ok())
+    libraryLoaded();
   std::lock_guard<std::mutex> lock(mutex);
   if (loaded)
     return;

@@ -156,6 +156,9 @@ protected:
   ~VendorDriver() = default;
 
 private:
+  /// Called after the library was loaded, with no lock held. More than one
+  /// thread may call it.
+  virtual void libraryLoaded() const {}
   /// Opens the library and looks its entry points up.
   Status load(VendorTable &found) const;
   /// Starts the driver, whose table is filled. `final`: another try would come

@@ -7,11 +7,8 @@
 // fails the checksum and is a miss.
 //===----------------------------------------------------------------------===//
 
-#include "gpuasync/DiskCache.h"
-
+#include "cache/Interface.h"
 #include "core/base/Settings.h"
-#include "core/base/SizedStruct.h"
-#include "core/base/StatusImpl.h"
 #include "core/base/Uncancelled.h"
 
 #include <algorithm>
@@ -25,6 +22,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,9 +34,11 @@
 
 using namespace gpuasync;
 
-struct gpuasync_disk_cache {
-  char folder[PATH_MAX] = ""; ///< absolute; "" is off. Constant.
-  uint64_t limit = 0;         ///< bytes of all entries. Constant.
+namespace {
+
+struct DiskCache final : gpuasync_disk_cache {
+  char path[PATH_MAX] = ""; ///< absolute; "" is off. Constant.
+  uint64_t limit = 0;       ///< bytes of all entries. Constant.
   bool isDefault = false;
   std::atomic<bool> usable{true};  ///< the folder is one that we trust
   std::atomic<bool> storing{true}; ///< no write has failed yet
@@ -48,10 +48,22 @@ struct gpuasync_disk_cache {
   /// at any moment may use the cache.
   std::atomic<gpuasync_status *> warning{nullptr};
   std::atomic<bool> warned{false};
-  ~gpuasync_disk_cache() { gpuasync_status_free(warning.load()); }
-};
 
-namespace {
+  ~DiskCache() { gpuasync_status_free(warning.load()); }
+  bool lookup(const gpuasync_digest &key,
+              gpuasync_disk_entry &out) noexcept override;
+  bool store(const gpuasync_digest &key, const void *data,
+             uint64_t size) noexcept override;
+  gpuasync_status *takeWarning() noexcept override {
+    return warning.exchange(nullptr);
+  }
+  gpuasync_disk_cache_stats stats() const noexcept override;
+  const char *folder() const noexcept override { return path; }
+  void close() noexcept override {
+    if (!isDefault)
+      delete this;
+  }
+};
 
 constexpr uint64_t defaultLimit = uint64_t(1) << 30;
 
@@ -204,41 +216,42 @@ bool makeFolders(const char *folder) {
 }
 
 /// Keeps the one warning.
-void warn(gpuasync_disk_cache &cache, const char *format, ...)
+void warn(DiskCache &cache, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-void warn(gpuasync_disk_cache &cache, const char *format, ...) {
+void warn(DiskCache &cache, const char *format, ...) {
+  char message[PATH_MAX + 512];
   va_list args;
   va_start(args, format);
-  Status status = makeStatusV(GPUASYNC_UNAVAILABLE, format, args);
+  vsnprintf(message, sizeof(message), format, args);
   va_end(args);
   if (!cache.warned.exchange(true))
-    cache.warning.store(status.release());
+    cache.warning.store(gpuasync_status_make(GPUASYNC_UNAVAILABLE, message));
 }
 
 constexpr char elsewhere[] = "name another folder with GPU_ASYNC_CACHE_DIR, or "
                              "set GPU_ASYNC_CACHE=off";
 
-void stopUsing(gpuasync_disk_cache &cache, const char *why) {
+void stopUsing(DiskCache &cache, const char *why) {
   cache.usable = false;
-  warn(cache, "the disk cache in '%s' is not used: %s; %s", cache.folder, why,
+  warn(cache, "the disk cache in '%s' is not used: %s; %s", cache.path, why,
        elsewhere);
 }
 
-void stopStoring(gpuasync_disk_cache &cache, int error) {
+void stopStoring(DiskCache &cache, int error) {
   cache.storing = false;
-  warn(cache, "the disk cache in '%s' takes nothing more: %s; %s", cache.folder,
+  warn(cache, "the disk cache in '%s' takes nothing more: %s; %s", cache.path,
        strerror(error), elsewhere);
 }
 
 /// Opens the folder, which must be the user's and closed to others. Fails with
 /// errno if it cannot be opened; makes the cache unusable if it is not trusted.
-Descriptor openFolder(gpuasync_disk_cache &cache) {
+Descriptor openFolder(DiskCache &cache) {
   Descriptor folder(
-      open(cache.folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+      open(cache.path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat info;
   if (!folder.ok()) {
     int error = errno;
-    if (lstat(cache.folder, &info) == 0 && S_ISLNK(info.st_mode))
+    if (lstat(cache.path, &info) == 0 && S_ISLNK(info.st_mode))
       stopUsing(cache, "it is a symbolic link, which is not followed");
     errno = error;
     return Descriptor();
@@ -277,7 +290,7 @@ void sweep(int folder, const char *name) {
 /// Deletes what was used least recently until the limit holds, and what dead
 /// writers left. `kept` is spared. While another process does this, nothing:
 /// the limit can be exceeded for the moment by what is written meanwhile.
-void makeRoom(gpuasync_disk_cache &cache, int folder, const char *kept) {
+void makeRoom(DiskCache &cache, int folder, const char *kept) {
   Directory directory(openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!directory.get() ||
       (flock(dirfd(directory.get()), LOCK_EX | LOCK_NB) != 0 &&
@@ -431,7 +444,7 @@ int writeEntry(int folder, const FileName &name, const gpuasync_digest &key,
 
 /// Takes the folder, made absolute, without slashes at the end: with one, the
 /// system would follow a link.
-void setFolder(gpuasync_disk_cache &cache, const std::string &text) {
+void setFolder(DiskCache &cache, const std::string &text) {
   std::string folder = text;
   if (!folder.empty() && folder[0] != '/') {
     char here[PATH_MAX];
@@ -440,8 +453,8 @@ void setFolder(gpuasync_disk_cache &cache, const std::string &text) {
   }
   while (folder.size() > 1 && folder.back() == '/')
     folder.pop_back();
-  if (folder.size() < sizeof(cache.folder))
-    memcpy(cache.folder, folder.c_str(), folder.size() + 1);
+  if (folder.size() < sizeof(cache.path))
+    memcpy(cache.path, folder.c_str(), folder.size() + 1);
   else
     warn(cache,
          "the disk cache is not used: the path of its folder has %zu "
@@ -449,7 +462,7 @@ void setFolder(gpuasync_disk_cache &cache, const std::string &text) {
          folder.size(), elsewhere);
 }
 
-void configure(gpuasync_disk_cache &cache) {
+void configure(DiskCache &cache) {
   cache.isDefault = true;
   cache.limit = defaultLimit;
   bool isOn = true;
@@ -476,32 +489,97 @@ void configure(gpuasync_disk_cache &cache) {
     setFolder(cache, std::string(home) + "/.cache/gpu-async");
 }
 
-gpuasync_disk_cache *makeDefault() {
+DiskCache *makeDefault() {
   // In raw storage: nothing to allocate, no destructor at exit.
-  alignas(gpuasync_disk_cache) static unsigned char
-      storage[sizeof(gpuasync_disk_cache)];
-  auto *cache = new (storage) gpuasync_disk_cache;
+  alignas(DiskCache) static unsigned char storage[sizeof(DiskCache)];
+  auto *cache = new (storage) DiskCache;
   try {
     configure(*cache);
   } catch (const std::bad_alloc &) {
-    cache->folder[0] = '\0';
+    cache->path[0] = '\0';
   }
   return cache;
 }
 
-} // namespace
-
-gpuasync_disk_cache *gpuasync_disk_cache_default(void) noexcept {
+bool DiskCache::lookup(const gpuasync_digest &key,
+                       gpuasync_disk_entry &out) noexcept {
+  if (!path[0] || !usable)
+    return false;
   const Uncancelled uncancelled;
-  static gpuasync_disk_cache *cache = makeDefault();
-  return cache;
+  FileName name(key);
+  Descriptor folder = openFolder(*this);
+  Found found =
+      folder.ok() ? readEntry(folder.get(), name, key, out) : Found::Nothing;
+  if (found == Found::Whole) {
+    hits.fetch_add(1, std::memory_order_relaxed);
+    bytesRead.fetch_add(out.size, std::memory_order_relaxed);
+    return true;
+  }
+  if (found == Found::Damaged) {
+    damaged.fetch_add(1, std::memory_order_relaxed);
+    unlinkat(folder.get(), name.text, 0);
+  }
+  misses.fetch_add(1, std::memory_order_relaxed);
+  return false;
 }
 
-gpuasync_disk_cache *gpuasync_disk_cache_open(const char *folder,
-                                              uint64_t maxBytes) noexcept {
-  if (!folder)
-    return nullptr;
-  auto *cache = new (std::nothrow) gpuasync_disk_cache;
+bool DiskCache::store(const gpuasync_digest &key, const void *data,
+                      uint64_t size) noexcept {
+  // What would push everything else out, and itself, is not worth it.
+  if (!path[0] || !usable || !storing || limit < headerBytes ||
+      size > limit - headerBytes)
+    return false;
+  const Uncancelled uncancelled;
+  Descriptor folder = openFolder(*this);
+  if (!folder.ok() && usable && errno == ENOENT && makeFolders(path)) {
+    folder = openFolder(*this);
+    if (!folder.ok() && errno == ENOENT)
+      return false; // deleted again; the next store makes it anew
+  }
+  if (!folder.ok()) {
+    if (usable && !passes(errno))
+      stopStoring(*this, errno);
+    return false;
+  }
+  FileName name(key);
+  if (int error = writeEntry(folder.get(), name, key, data, size)) {
+    // ENOENT: the same.
+    if (!passes(error) && error != ENOENT)
+      stopStoring(*this, error);
+    return false;
+  }
+  stores.fetch_add(1, std::memory_order_relaxed);
+  bytesWritten.fetch_add(size, std::memory_order_relaxed);
+  try {
+    makeRoom(*this, folder.get(), name.text);
+  } catch (const std::bad_alloc &) {
+    // Without memory to list the folder the limit waits for the next store.
+  }
+  return true;
+}
+
+gpuasync_disk_cache_stats DiskCache::stats() const noexcept {
+  gpuasync_disk_cache_stats now;
+  now.hits = hits;
+  now.misses = misses;
+  now.damaged = damaged;
+  now.stores = stores;
+  now.evictions = evictions;
+  now.bytesRead = bytesRead;
+  now.bytesWritten = bytesWritten;
+  return now;
+}
+
+} // namespace
+
+gpuasync_disk_cache *gpuasyncMakeDiskCache1(const char *folder,
+                                            uint64_t maxBytes) noexcept {
+  const Uncancelled uncancelled;
+  if (!folder) {
+    static DiskCache *process = makeDefault();
+    return process;
+  }
+  auto *cache = new (std::nothrow) DiskCache;
   if (!cache)
     return nullptr;
   cache->limit = maxBytes;
@@ -513,107 +591,4 @@ gpuasync_disk_cache *gpuasync_disk_cache_open(const char *folder,
     return nullptr;
   }
   return cache;
-}
-
-void gpuasync_disk_cache_close(gpuasync_disk_cache *cache) noexcept {
-  if (cache && !cache->isDefault)
-    delete cache;
-}
-
-int gpuasync_disk_cache_lookup(gpuasync_disk_cache *cache,
-                               const gpuasync_digest *key,
-                               gpuasync_disk_entry *out) noexcept {
-  gpuasync_disk_entry entry = {};
-  if (!writeStruct(entry, out, "gpuasync_disk_entry").ok() || !cache || !key ||
-      !cache->folder[0] || !cache->usable)
-    return 0;
-  const Uncancelled uncancelled;
-  FileName name(*key);
-  Descriptor folder = openFolder(*cache);
-  Found found =
-      folder.ok() ? readEntry(folder.get(), name, *key, entry) : Found::Nothing;
-  if (found == Found::Whole) {
-    cache->hits.fetch_add(1, std::memory_order_relaxed);
-    cache->bytesRead.fetch_add(entry.size, std::memory_order_relaxed);
-    (void)writeStruct(entry, out, "gpuasync_disk_entry");
-    return 1;
-  }
-  if (found == Found::Damaged) {
-    cache->damaged.fetch_add(1, std::memory_order_relaxed);
-    unlinkat(folder.get(), name.text, 0);
-  }
-  cache->misses.fetch_add(1, std::memory_order_relaxed);
-  return 0;
-}
-
-void gpuasync_disk_entry_free(gpuasync_disk_entry *entry) noexcept {
-  if (!entry)
-    return;
-  free(entry->data);
-  (void)writeStruct(gpuasync_disk_entry(), entry, "gpuasync_disk_entry");
-}
-
-int gpuasync_disk_cache_store(gpuasync_disk_cache *cache,
-                              const gpuasync_digest *key, const void *data,
-                              uint64_t size) noexcept {
-  // What would push everything else out, and itself, is not worth it.
-  if (!cache || !key || (size && !data) || !cache->folder[0] ||
-      !cache->usable || !cache->storing || cache->limit < headerBytes ||
-      size > cache->limit - headerBytes)
-    return 0;
-  const Uncancelled uncancelled;
-  Descriptor folder = openFolder(*cache);
-  if (!folder.ok() && cache->usable && errno == ENOENT &&
-      makeFolders(cache->folder)) {
-    folder = openFolder(*cache);
-    if (!folder.ok() && errno == ENOENT)
-      return 0; // deleted again; the next store makes it anew
-  }
-  if (!folder.ok()) {
-    if (cache->usable && !passes(errno))
-      stopStoring(*cache, errno);
-    return 0;
-  }
-  FileName name(*key);
-  if (int error = writeEntry(folder.get(), name, *key, data, size)) {
-    // ENOENT: the same.
-    if (!passes(error) && error != ENOENT)
-      stopStoring(*cache, error);
-    return 0;
-  }
-  cache->stores.fetch_add(1, std::memory_order_relaxed);
-  cache->bytesWritten.fetch_add(size, std::memory_order_relaxed);
-  try {
-    makeRoom(*cache, folder.get(), name.text);
-  } catch (const std::bad_alloc &) {
-    // Without memory to list the folder the limit waits for the next store.
-  }
-  return 1;
-}
-
-gpuasync_status *
-gpuasync_disk_cache_take_warning(gpuasync_disk_cache *cache) noexcept {
-  return cache ? cache->warning.exchange(nullptr) : nullptr;
-}
-
-gpuasync_status *
-gpuasync_disk_cache_stats_read(const gpuasync_disk_cache *cache,
-                               gpuasync_disk_cache_stats *out) noexcept {
-  if (!cache)
-    return gpuasync_status_make(GPUASYNC_INVALID_ARGUMENT,
-                                "gpuasync_disk_cache_stats_read: null cache");
-  gpuasync_disk_cache_stats now;
-  now.hits = cache->hits;
-  now.misses = cache->misses;
-  now.damaged = cache->damaged;
-  now.stores = cache->stores;
-  now.evictions = cache->evictions;
-  now.bytesRead = cache->bytesRead;
-  now.bytesWritten = cache->bytesWritten;
-  return writeStruct(now, out, "gpuasync_disk_cache_stats").release();
-}
-
-const char *
-gpuasync_disk_cache_folder(const gpuasync_disk_cache *cache) noexcept {
-  return cache ? cache->folder : "";
 }
