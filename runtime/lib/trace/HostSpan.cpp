@@ -1,11 +1,9 @@
-//===- HostSpan.cpp - What a host thread does, for who listens ------------===//
+//===- HostSpan.cpp - Telling what a host thread does ---------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See HostSpan.h.
+// See core/process/HostSpan.h.
 //===----------------------------------------------------------------------===//
-
-#include "trace/HostSpan.h"
 
 #include "trace/Ranges.h"
 #include "trace/Trace.h"
@@ -14,19 +12,9 @@
 
 using namespace gpuasync;
 
-std::atomic<uint32_t> gpuasync::listeners{0};
-
 static __thread uint64_t lastRecord __attribute__((tls_model("initial-exec")));
 
 uint64_t gpuasync::lastRecordOfThread() { return lastRecord; }
-
-Place::Place(const gpuasync_site *site) {
-  if (!site)
-    return;
-  file = gpuasync_site_file(site);
-  line = site->line;
-  column = site->column;
-}
 
 /// What the driver is called for a profiler sees by itself; calls of upstream's
 /// symbols have no name.
@@ -62,35 +50,34 @@ static gpuasync_trace_record recordOf(uint32_t phase, HostKind kind,
   return record;
 }
 
-void HostSpan::beginHeard(HostKind kind, const char *name,
-                          const Place &place) noexcept {
-  Trace *trace = tracing();
-  record = trace ? trace->subscriber.newId() : 0;
-  from = nowNs();
-  if (record) {
-    lastRecord = record;
-    trace->subscriber.tell(
-        recordOf(GPUASYNC_TRACE_BEGIN, kind, record, name, place, from));
+void Trace::beginSpan(HostSpan &span, HostKind kind, const char *name,
+                      const Place &place) noexcept {
+  span.record = tracing() ? subscriber.newId() : 0;
+  span.from = nowNs();
+  if (span.record) {
+    lastRecord = span.record;
+    subscriber.tell(recordOf(GPUASYNC_TRACE_BEGIN, kind, span.record, name,
+                             place, span.from));
   }
-  pushed = (listeners.load(std::memory_order_relaxed) & ListenRanges) &&
-           pushRange(kind, name, place);
+  span.pushed = (listeners.load(std::memory_order_relaxed) & ListenRanges) &&
+                pushRange(kind, name, place);
 }
 
-void HostSpan::endHeard(HostKind kind, const char *name, const Place &place,
-                        const char *played) noexcept {
+void Trace::endSpan(HostSpan &span, HostKind kind, const char *name,
+                    const Place &place, const char *played) noexcept {
   // In a forked child and in a process that exits no profiler is called.
-  if (pushed && (listeners.load(std::memory_order_relaxed) & ListenRanges))
+  if (span.pushed && (listeners.load(std::memory_order_relaxed) & ListenRanges))
     ranges.pop();
-  if (Trace *trace = tracing()) {
+  if (tracing()) {
     const int64_t to = nowNs();
-    trace->host(kind, name, place, from, to, played);
-    if (record) {
-      gpuasync_trace_record ended =
-          recordOf(GPUASYNC_TRACE_END, kind, record, name, place, from);
+    host(kind, name, place, span.from, to, played);
+    if (span.record) {
+      gpuasync_trace_record ended = recordOf(
+          GPUASYNC_TRACE_END, kind, span.record, name, place, span.from);
       ended.endNs = to;
       ended.played = played;
-      trace->subscriber.tell(ended);
+      subscriber.tell(ended);
     }
   }
-  from = 0;
+  span.from = 0;
 }

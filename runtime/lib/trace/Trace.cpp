@@ -10,6 +10,7 @@
 
 #include "core/base/Settings.h"
 #include "core/context/Entry.h"
+#include "trace/Ranges.h"
 #include "trace/TracedDriver.h"
 
 #include <algorithm>
@@ -19,8 +20,6 @@
 #include <unistd.h>
 
 using namespace gpuasync;
-
-std::atomic<Trace *> gpuasync::activeTrace{nullptr};
 
 /// The "process" of the file that has the host's threads. Devices follow.
 static constexpr uint32_t hostProcess = 1;
@@ -103,7 +102,7 @@ void Trace::beginSession() {
     std::lock_guard<std::mutex> lock(mutex);
     ++session;
   }
-  activeTrace.store(this, std::memory_order_release);
+  tracer.store(this, std::memory_order_release);
   listeners.fetch_or(ListenTrace);
 }
 
@@ -222,7 +221,6 @@ void Trace::readTimes(bool last) {
     // No context gets one from here on.
     std::lock_guard<std::mutex> lock(process().mutex);
     listeners.fetch_and(~uint32_t(ListenTrace));
-    activeTrace.store(nullptr, std::memory_order_release);
   }
   uint64_t id = 0;
   while (gpuasync_context *context = tracedBehind(id)) {
@@ -241,7 +239,6 @@ Status Trace::end() {
 void Trace::forget() noexcept {
   subscriber.drop();
   listeners.store(0);
-  activeTrace.store(nullptr);
 }
 
 void Trace::finish() noexcept {
@@ -534,11 +531,9 @@ void Trace::writeArrows() {
                 waiting.end());
 }
 
-void gpuasync::traceHostCopy(gpuasync_context &context, NativeStream stream,
-                             uint64_t bytes, const gpuasync_site *site,
-                             int64_t from) noexcept {
-  if (!from || !tracing())
-    return;
+void Trace::noteHostCopy(gpuasync_context &context, NativeStream stream,
+                         uint64_t bytes, const gpuasync_site *site,
+                         int64_t from) noexcept {
   Device *used = context.driver.get();
   if (used == context.driver.own())
     return;
@@ -594,6 +589,19 @@ uint64_t Trace::profile(gpuasync_profile_visitor visitor, void *user) {
 //===----------------------------------------------------------------------===//
 
 extern "C" {
+
+void gpuasyncStartListening(Status &out) noexcept {
+  out = guard([]() -> Status {
+    if (const char *file = setting("GPU_ASYNC_TRACE"))
+      RETURN_IF_ERROR(Trace::get().begin(file));
+    RETURN_IF_ERROR(openRanges());
+    if (ranges.push) {
+      tracer.store(&Trace::get(), std::memory_order_release);
+      listeners.fetch_or(ListenRanges);
+    }
+    return Status();
+  });
+}
 
 gpuasync_status *gpuasync_trace_start(const char *file) noexcept {
   return entry([&]() -> Status {

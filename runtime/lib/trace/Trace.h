@@ -20,9 +20,9 @@
 #define GPUASYNC_TRACE_TRACE_H
 
 #include "core/base/Clock.h"
+#include "core/process/Tracer.h"
 #include "drivers/Driver.h"
 #include "gpuasync/Trace.h"
-#include "trace/HostSpan.h"
 #include "trace/Subscriber.h"
 #include "trace/TraceFile.h"
 
@@ -39,12 +39,7 @@ struct gpuasync_context;
 
 namespace gpuasync {
 
-class Trace;
 class TracedDriver;
-
-/// The one that somebody listens to; null: nobody does.
-extern std::atomic<Trace *> activeTrace;
-inline Trace *tracing() { return activeTrace.load(std::memory_order_acquire); }
 
 /// How records of work are told apart.
 enum class WorkKind : uint8_t { Kernel, Copy, Fill, Graph, Call };
@@ -86,7 +81,7 @@ struct Span {
   std::vector<std::shared_ptr<Span>> after;
 };
 
-class Trace {
+class Trace final : public Tracer {
 public:
   /// Made on first use, never destroyed.
   static Trace &get();
@@ -99,14 +94,18 @@ public:
   /// gpuasync_trace_subscribe and _unsubscribe.
   Status subscribe(gpuasync_trace_callback callback, void *user);
   Status unsubscribe();
-  /// The process ends, perhaps while others are at work: completes the file
-  /// with what is known.
-  void finish() noexcept;
-  /// The process was forked: the file and the callback are the parent's.
-  void forget() noexcept;
 
-  /// Puts a TracedDriver around the context's driver. Process::mutex held.
-  void attach(gpuasync_context &context);
+  //===--- Of the core
+  void beginSpan(HostSpan &span, HostKind kind, const char *name,
+                 const Place &place) noexcept override;
+  void endSpan(HostSpan &span, HostKind kind, const char *name,
+               const Place &place, const char *played) noexcept override;
+  void attach(gpuasync_context &context) override;
+  void noteHostCopy(gpuasync_context &context, NativeStream stream,
+                    uint64_t bytes, const gpuasync_site *site,
+                    int64_t from) noexcept override;
+  void finish() noexcept override;
+  void forget() noexcept override;
 
   /// What the calling thread did, for the file. `played`: how, of a region.
   void host(HostKind kind, const char *name, const Place &place, int64_t from,
@@ -179,11 +178,8 @@ private:
   std::vector<std::pair<std::shared_ptr<Span>, std::shared_ptr<Span>>> waiting;
 };
 
-/// The host itself made a copy that the program has put on the stream.
-/// `from`: 0 if there was no trace when it began.
-void traceHostCopy(gpuasync_context &context, NativeStream stream,
-                   uint64_t bytes, const gpuasync_site *site,
-                   int64_t from) noexcept;
+/// The id of the last record that began on the calling thread.
+uint64_t lastRecordOfThread();
 
 } // namespace gpuasync
 

@@ -10,9 +10,9 @@
 #include "trace/Ranges.h"
 #include "Adversary.h"
 #include "RegionFixture.h"
+#include "core/process/HostSpan.h"
 #include "gpuasync/Trace.h"
 #include "ranges/FakeProfiler.h"
-#include "trace/HostSpan.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

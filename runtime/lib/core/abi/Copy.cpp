@@ -7,7 +7,6 @@
 
 #include "core/abi/Transfer.h"
 #include "core/command/Boxes.h"
-#include "trace/Trace.h"
 
 #include <string.h>
 
@@ -294,7 +293,7 @@ Status Copying::run(CopyPlan &plan, char *destination, const char *source,
   if (plan.source == Source::Now) {
     const int64_t from = tracing() ? nowNs() : 0;
     memmove(destination, source, bytes);
-    traceHostCopy(context, stream.native, bytes, site, from);
+    noteHostCopy(context, stream.native, bytes, site, from);
     return Status();
   }
   HeldStaging whole(context, stream);
@@ -337,7 +336,7 @@ Status Copying::run(const CopyPlan &plan, StridedCopy copy,
   if (plan.source == Source::Now) {
     const int64_t from = tracing() ? nowNs() : 0;
     copyOnHost(copy);
-    traceHostCopy(context, stream.native, bytesOf(copy), site, from);
+    noteHostCopy(context, stream.native, bytesOf(copy), site, from);
     return Status();
   }
   if (plan.source == Source::Deferred) {

@@ -12,7 +12,6 @@
 #include "core/region/Recorder.h"
 #include "gpuasync/Check.h"
 #include "gpuasync/Context.h"
-#include "trace/Trace.h"
 
 #include <new>
 #include <stdio.h>
@@ -523,8 +522,8 @@ void gpuasync_frame_leave_or_abort(gpuasync_frame *frame) noexcept {
     gpuasync_thread_end_in_exit();
   fprintf(stderr, "error: %s\n", gpuasync_status_get_message(status));
   fflush(stderr);
-  if (Trace *trace = tracing())
-    trace->finish();
+  if (Tracer *used = tracing())
+    used->finish();
   abort();
 }
 

@@ -11,9 +11,9 @@
 #define GPUASYNC_CORE_ABI_FRAME_H
 
 #include "core/context/ContextImpl.h"
+#include "core/process/Tracer.h"
 #include "core/region/HostWaitPredictor.h"
 #include "core/region/ModeTuner.h"
-#include "trace/HostSpan.h"
 
 namespace gpuasync {
 

@@ -33,8 +33,8 @@
 #include "core/pool/Uploads.h"
 #include "core/process/Thread.h"
 #include "core/region/ModeTuner.h"
+#include "drivers/DriverSlot.h"
 #include "gpuasync/Stats.h"
-#include "trace/DriverSlot.h"
 
 #include <map>
 #include <memory>

@@ -10,7 +10,6 @@
 #include "core/base/Settings.h"
 #include "core/context/Entry.h"
 #include "gpuasync/Context.h"
-#include "trace/Trace.h"
 
 #include <algorithm>
 #include <stdio.h>
@@ -126,8 +125,8 @@ Status gpuasync::openOn(Driver &driver, int32_t ordinal, void *adopted,
   std::unique_lock<std::mutex> lock(shared.mutex);
   dropEnded();
   try {
-    if (Trace *trace = tracing())
-      trace->attach(*context);
+    if (Tracer *used = tracing())
+      used->attach(*context);
     beginBehindOthers(*context);
     shared.contexts.push_back(context.get());
   } catch (...) {
@@ -574,8 +573,8 @@ void gpuasync_program_release_or_abort(
     return;
   fprintf(stderr, "error: %s\n", status.message());
   fflush(stderr);
-  if (Trace *trace = tracing())
-    trace->finish();
+  if (Tracer *used = tracing())
+    used->finish();
   abort();
 }
 }

@@ -8,9 +8,8 @@
 
 #include "core/base/Settings.h"
 #include "core/context/ContextImpl.h"
+#include "core/process/Tracer.h"
 #include "gpuasync/Context.h"
-#include "trace/Ranges.h"
-#include "trace/Trace.h"
 
 #include <algorithm>
 #include <pthread.h>
@@ -35,15 +34,15 @@ static __thread bool runsExit __attribute__((tls_model("initial-exec")));
 
 static void onFork() {
   refusal.fetch_or(RefuseForked);
-  if (Trace *trace = tracing())
-    trace->forget();
+  if (Tracer *used = tracing())
+    used->forget();
   listeners.store(0);
 }
 static void onExit() {
   runsExit = true;
   refusal.fetch_or(RefuseExiting);
-  if (Trace *trace = tracing())
-    trace->finish();
+  if (Tracer *used = tracing())
+    used->finish();
   listeners.store(0);
 }
 
@@ -119,13 +118,8 @@ static Process *makeProcess(bool isForked) {
   if (isForked)
     return made.release();
   // No context is open yet.
-  if (const char *file = setting("GPU_ASYNC_TRACE");
-      file && made->settings.ok())
-    made->settings = Trace::get().begin(file);
-  if (made->settings.ok())
-    made->settings = guard(openRanges);
-  if (ranges.push)
-    listeners.fetch_or(ListenRanges);
+  if (made->settings.ok() && gpuasyncStartListening)
+    gpuasyncStartListening(made->settings);
   return made.release();
 }
 

@@ -7,8 +7,8 @@
 // word at each end.
 //===----------------------------------------------------------------------===//
 
-#ifndef GPUASYNC_TRACE_HOSTSPAN_H
-#define GPUASYNC_TRACE_HOSTSPAN_H
+#ifndef GPUASYNC_CORE_PROCESS_HOSTSPAN_H
+#define GPUASYNC_CORE_PROCESS_HOSTSPAN_H
 
 #include "gpuasync/RuntimeABI.h"
 
@@ -52,14 +52,15 @@ public:
       endHeard(kind, name, Place(where), played);
   }
 
+  //===--- For the tracer
+  int64_t from = 0; ///< 0: nobody listened, and the others are not set
+  uint64_t record;  ///< its id; 0: nobody got it
+  bool pushed;      ///< it is a range of a profiler's
+
 private:
   void beginHeard(HostKind kind, const char *name, const Place &place) noexcept;
   void endHeard(HostKind kind, const char *name, const Place &place,
                 const char *played) noexcept;
-
-  int64_t from = 0; ///< 0: nobody listened, and the others are not set
-  uint64_t record;  ///< its id; 0: nobody got it
-  bool pushed;      ///< it is a range of a profiler's
 };
 
 /// What the calling thread does while one lives.
@@ -79,9 +80,6 @@ private:
   HostSpan span;
 };
 
-/// The id of the last record that began on the calling thread.
-uint64_t lastRecordOfThread();
-
 } // namespace gpuasync
 
-#endif // GPUASYNC_TRACE_HOSTSPAN_H
+#endif // GPUASYNC_CORE_PROCESS_HOSTSPAN_H

@@ -7,8 +7,8 @@
 // pointer.
 //===----------------------------------------------------------------------===//
 
-#ifndef GPUASYNC_TRACE_DRIVERSLOT_H
-#define GPUASYNC_TRACE_DRIVERSLOT_H
+#ifndef GPUASYNC_DRIVERS_DRIVERSLOT_H
+#define GPUASYNC_DRIVERS_DRIVERSLOT_H
 
 #include "drivers/Driver.h"
 
@@ -30,7 +30,8 @@ public:
     used.store(device.get(), std::memory_order_release);
   }
 
-  //===--- For Trace, one thread at a time. Frames keep the driver that was used
+  //===--- For the tracer, one thread at a time. Frames keep the driver that was
+  //used
   //===--- when they began, so both live as long as the context.
   Device *own() const { return device.get(); }
   Device *traced() const { return around.get(); }
@@ -45,4 +46,4 @@ private:
 
 } // namespace gpuasync
 
-#endif // GPUASYNC_TRACE_DRIVERSLOT_H
+#endif // GPUASYNC_DRIVERS_DRIVERSLOT_H
