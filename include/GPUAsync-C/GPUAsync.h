@@ -115,13 +115,10 @@ typedef struct gpuasync_compile_options {
   size_t structSize;
   const char *name;   /**< of the program in messages; null: "<program>" */
   const char *device; /**< as gpuasync_context_open has it; null: "auto" */
-  /** Words "key=value" with spaces between them, null for none: opt-level=0..3,
-   *  offload=auto|off|error, place=copy|off|device, memory=plan|space|keep,
-   *  blas=off|auto, max-streams=N, subgroup-size=N, stream=none|caller,
-   *  donate=0,2 (arguments of the only function), shared-libs=a.so,b.so,
-   *  timing=off|stages|passes,
-   *  functions=f:0x1234 (the address of what the program calls as @f; it stays
-   *  there as long as the executable and its callables). */
+  /** Words "key=value" with spaces between them, null for none, as in
+   *  "opt-level=2 place=off": docs/reference/Options.md has them all. What the
+   *  option functions names stays there as long as the executable and its
+   *  callables. */
   const char *options;
   /** Null, or called on the compiling thread as each stage begins, and again
    *  between the passes of LLVM, with the name of the stage, which lives as

@@ -538,7 +538,7 @@ static Error printSchedule(mlir::ModuleOp module,
                           : file.ends_with(".svg") ? ScheduleFormat::Svg
                                                    : ScheduleFormat::Text;
   if (format == ScheduleFormat::Svg)
-    function = options.drawnFunction;
+    function = options.entryPoint;
   mlir::FailureOr<std::string> text =
       mlir::gpuasync::drawSchedules(module, function, format);
   if (failed(text))
@@ -559,20 +559,8 @@ Error Program::runStages(const CompileOptions &options, ArrayRef<Form> forms) {
   mlir::gpuasync::GPUAsyncPipelineOptions pipeline;
   for (const std::string &target : options.targets)
     pipeline.targets.push_back(target);
-  if (options.maxStreams)
-    pipeline.maxStreams = *options.maxStreams;
-  if (options.memory)
-    pipeline.memory = *options.memory;
-  pipeline.offload = options.offload;
-  pipeline.place = options.place;
-  pipeline.blas = options.blas;
-  pipeline.donate = options.donate;
-  pipeline.check = options.check;
-  pipeline.play = options.play;
-  pipeline.importMode = options.importMode;
-  pipeline.takeStream = options.takeStream;
-  if (options.subgroupSize)
-    pipeline.subgroupSize = *options.subgroupSize;
+  copyOptions(options, pipeline);
+  pipeline.takeStream = options.stream == StreamMode::Caller;
   pipeline.onError = mlir::gpuasync::OnError::Status;
   pipeline.packedWrappers = true;
   pipeline.aotDestructor = !options.jit;

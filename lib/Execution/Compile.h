@@ -10,13 +10,13 @@
 #define GPUASYNC_LIB_EXECUTION_COMPILE_H
 
 #include "Execution/CFunctions.h"
+#include "Execution/CompileOptions.h"
 #include "Execution/Signature.h"
 #include "Execution/ThreadPool.h"
 #include "Execution/Timing.h"
 
 #include "GPUAsync/Analysis/Schedule/Schedule.h"
 #include "GPUAsync/Conversion/LoweredNames.h"
-#include "GPUAsync/Options.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -24,7 +24,6 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -37,42 +36,8 @@ class TargetMachine;
 
 namespace gpuexec {
 
-/// What a program can be written as. The last two are linked.
-enum class Emit { Object, LLVM, MLIR, Shared, Exe };
-
 /// An error that has been printed already, by MLIR's diagnostics.
 llvm::Error reportedError();
-
-struct CompileOptions {
-  std::vector<std::string> targets;
-  std::vector<mlir::gpuasync::Form> printIRAfter;
-  /// Draw the schedule: to a file, whose ending says how (.svg, .dot), or as
-  /// text to stderr (empty).
-  std::optional<std::string> printSchedule;
-  /// Makes that file of a text.
-  std::function<llvm::Error(llvm::StringRef path, llvm::StringRef text)>
-      writeFile;
-  std::string drawnFunction; ///< of an SVG document, which shows one
-  std::optional<unsigned> maxStreams;
-  std::optional<mlir::gpuasync::MemoryMode> memory;
-  mlir::gpuasync::OffloadMode offload = mlir::gpuasync::OffloadMode::Auto;
-  mlir::gpuasync::PlaceMode place = mlir::gpuasync::PlaceMode::Copy;
-  mlir::gpuasync::BlasMode blas = mlir::gpuasync::BlasMode::Off;
-  mlir::gpuasync::Play play = mlir::gpuasync::Play::Auto;
-  mlir::gpuasync::ImportMode importMode = mlir::gpuasync::ImportMode::Trust;
-  bool donate = false;         ///< honour gpu_async.donated
-  bool takeStream = false;     ///< functions are ordered into the caller's
-  bool arraysOnDevice = false; ///< all that functions are given, and return
-  unsigned optLevel = 3;
-  std::optional<unsigned> subgroupSize; ///< of the cpu device
-  bool check = false; ///< instrument accesses for libgpuasync_check.so
-  /// For this machine and process; else in code that releases the program by
-  /// itself.
-  bool jit = true;
-  /// Without jit: LLVM's name of a processor, native for this machine's, empty
-  /// for any of its kind.
-  std::string processor;
-};
 
 using mlir::gpuasync::packedPrefix;
 using mlir::gpuasync::programSymbol;
@@ -180,17 +145,5 @@ private:
 };
 
 } // namespace gpuexec
-
-namespace mlir::gpuasync {
-template <>
-struct Words<gpuexec::Emit> {
-  static constexpr Word<gpuexec::Emit> all[] = {
-      {gpuexec::Emit::Object, "object", ""},
-      {gpuexec::Emit::LLVM, "llvm", ""},
-      {gpuexec::Emit::MLIR, "mlir", ""},
-      {gpuexec::Emit::Shared, "shared", ""},
-      {gpuexec::Emit::Exe, "exe", ""}};
-};
-} // namespace mlir::gpuasync
 
 #endif // GPUASYNC_LIB_EXECUTION_COMPILE_H

@@ -216,28 +216,6 @@ void addMachine(gpuasync::KeyBuilder &key) {
     key.addFile(file.c_str());
 }
 
-void addOptions(gpuasync::KeyBuilder &key, const CompileOptions &options) {
-  using mlir::gpuasync::getWord;
-  key.add("level", options.optLevel)
-      .add("check", unsigned(options.check))
-      .add("offload", getWord(options.offload))
-      .add("place", getWord(options.place))
-      .add("blas", getWord(options.blas))
-      .add("play", getWord(options.play))
-      .add("import", getWord(options.importMode))
-      .add("donate", unsigned(options.donate))
-      .add("take stream", unsigned(options.takeStream))
-      .add("arrays on device", unsigned(options.arraysOnDevice))
-      .add("jit", unsigned(options.jit))
-      .add("processor asked for", options.processor);
-  if (options.maxStreams)
-    key.add("max streams", *options.maxStreams);
-  if (options.memory)
-    key.add("memory", getWord(*options.memory));
-  if (options.subgroupSize)
-    key.add("subgroup size", *options.subgroupSize);
-}
-
 gpuasync_digest programKey(gpuasync::KeyBuilder job,
                            ArrayRef<std::string> targets) {
   for (const std::string &target : targets)

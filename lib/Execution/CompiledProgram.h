@@ -53,8 +53,6 @@ std::optional<CompiledFunction> printSignature(const Signature &signature);
 /// Adds what decides about machine code beside the program and the code of the
 /// compiler: the processor, and the tools that make images of kernels.
 void addMachine(gpuasync::KeyBuilder &key);
-/// Adds the options that decide what a compile job makes, but for the targets.
-void addOptions(gpuasync::KeyBuilder &key, const CompileOptions &options);
 /// The key of the job for these targets.
 gpuasync_digest programKey(gpuasync::KeyBuilder job,
                            llvm::ArrayRef<std::string> targets);

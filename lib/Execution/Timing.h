@@ -31,8 +31,7 @@ class PassManager;
 
 namespace gpuexec {
 
-/// How much of a compilation is measured.
-enum class TimingMode { Off, Stages, Passes };
+using mlir::gpuasync::TimingMode;
 
 /// Seconds of the CPU and of the clock.
 struct Seconds {
@@ -107,15 +106,5 @@ private:
 };
 
 } // namespace gpuexec
-
-namespace mlir::gpuasync {
-template <>
-struct Words<gpuexec::TimingMode> {
-  static constexpr Word<gpuexec::TimingMode> all[] = {
-      {gpuexec::TimingMode::Off, "off", ""},
-      {gpuexec::TimingMode::Stages, "stages", ""},
-      {gpuexec::TimingMode::Passes, "passes", ""}};
-};
-} // namespace mlir::gpuasync
 
 #endif // GPUASYNC_LIB_EXECUTION_TIMING_H

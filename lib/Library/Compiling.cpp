@@ -27,26 +27,27 @@ static Error openFor(LibraryOptions &options, StringRef device,
     return opened.takeError();
   executable.device = std::move(*opened);
   how.targets = executable.device->targets;
-  if (how.subgroupSize && !executable.device->isCpu)
+  if (how.subgroupSize.isGiven() && !executable.device->isCpu)
     return createStringError("option subgroup-size: only on the cpu device");
   if (how.blas == mlir::gpuasync::BlasMode::Auto) {
     std::string library = findBlasLibrary();
     if (library.empty())
       how.blas = mlir::gpuasync::BlasMode::Off;
     else
-      options.sharedLibs.push_back(library);
+      how.sharedLibs.push_back(library);
   }
   if (options.keepsArrays && !executable.device->isCpu) {
     executable.keepsArrays = true;
     how.place = mlir::gpuasync::PlaceMode::Off;
-    how.takeStream = how.arraysOnDevice = true;
+    how.stream = StreamMode::Caller;
+    how.arraysOnDevice = true;
   }
+  executable.takesStream = how.stream == StreamMode::Caller;
   // Elsewhere arrays are the caller's, or copied in each call.
-  how.donate =
-      executable.keepsArrays || (executable.device->isCpu && !how.takeStream);
+  how.donate = executable.keepsArrays ||
+               (executable.device->isCpu && !executable.takesStream);
   executable.deviceArrays =
       !executable.device->isCpu && how.place == mlir::gpuasync::PlaceMode::Off;
-  executable.takesStream = how.takeStream;
   return Error::success();
 }
 
@@ -61,14 +62,14 @@ static Error compileProgram(Program &program, StringRef text, StringRef name,
     return error;
   std::vector<Signature> signatures;
   const std::vector<std::string> entries = program.entryPoints();
-  if (!options.donated.empty()) {
+  if (!how.donated.empty()) {
     if (entries.size() != 1)
       return createStringError(
           "option donate: its numbers are of the arguments of the only public "
           "function, but there are " +
           Twine(entries.size()) +
           "; write gpu_async.donated on the arguments in the program");
-    if (Error error = program.markDonated(entries.front(), options.donated))
+    if (Error error = program.markDonated(entries.front(), how.donated))
       return error;
   }
   for (const std::string &entry : entries) {
@@ -86,7 +87,7 @@ static Error compileProgram(Program &program, StringRef text, StringRef name,
   for (Signature &signature : signatures) {
     if (Error error = program.findDestinations(signature))
       return error;
-    if (signature.stream && !how.takeStream)
+    if (signature.stream && !executable.takesStream)
       return createStringError(
           "@" + signature.name +
           " takes the caller's stream (gpu_async.stream) already; compile the "
@@ -113,9 +114,9 @@ static Error compileProgram(Program &program, StringRef text, StringRef name,
   if (Error error = program.translate(how, signatures))
     return error;
   if (libraries.empty())
-    if (Error error = libraries.open(options.sharedLibs))
+    if (Error error = libraries.open(how.sharedLibs))
       return error;
-  libraries.define(options.functions);
+  libraries.define(how.functions);
   if (Error error = program.checkSymbols(libraries))
     return error;
   Expected<std::unique_ptr<MemoryBuffer>> object = program.makeObject();
@@ -166,8 +167,8 @@ static gpuasync_status *make(std::optional<StringRef> text,
   gpuasync_disk_cache *cache = gpuasync_disk_cache_default();
   // Addresses are this process's, and what is loaded has no stages to time.
   const bool cached = *gpuasync_disk_cache_folder(cache) != 0 &&
-                      options->functions.empty() &&
-                      options->timing == TimingMode::Off;
+                      options->compile.functions.empty() &&
+                      options->compile.timing == TimingMode::Off;
   // The handlers of diagnostics refer to it.
   std::unique_ptr<Program> program;
   bool isThere = false;
@@ -192,7 +193,7 @@ static gpuasync_status *make(std::optional<StringRef> text,
       executable->said = compiled.said;
     } else if (text) {
       program = std::make_unique<Program>(/*print=*/false);
-      program->timing.mode = options->timing;
+      program->timing.mode = options->compile.timing;
       if (how.progress)
         program->timing.onStage = [&how](const std::string &stage) {
           return how.progress(how.progressData, stage.c_str()) == 0;

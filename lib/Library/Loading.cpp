@@ -27,9 +27,7 @@ gpuasync_digest gpuexec::keyOf(StringRef kind, StringRef text, StringRef name,
   addMachine(key);
   key.add("name", name).add("kind", kind).add("program", text);
   addOptions(key, options.compile);
-  for (unsigned number : options.donated)
-    key.add("donated", number);
-  return programKey(key, options.compile.targets);
+  return key.key();
 }
 
 Expected<bool> gpuexec::loadProgram(const gpuasync_digest &key,
@@ -43,7 +41,7 @@ Expected<bool> gpuexec::loadProgram(const gpuasync_digest &key,
   std::optional<CompiledProgram> found = fromBytes(entry.bytes());
   if (!found || found->functions.empty())
     return false;
-  if (Error error = libraries.open(options.sharedLibs))
+  if (Error error = libraries.open(options.compile.sharedLibs))
     return std::move(error);
   // The compiler can say which op it is that calls what does not exist.
   if (!LinkedProgram::canLink(*found->object, libraries))

@@ -8,7 +8,7 @@
 #ifndef GPUASYNC_LIB_LIBRARY_OPTIONS_H
 #define GPUASYNC_LIB_LIBRARY_OPTIONS_H
 
-#include "Execution/Compile.h"
+#include "Execution/CompileOptions.h"
 
 namespace gpuexec {
 
@@ -16,13 +16,6 @@ struct LibraryOptions {
   CompileOptions compile;
   /// place=device: where the device has memory of its own, results stay there.
   bool keepsArrays = false;
-  std::vector<std::string> sharedLibs;
-  /// Functions of this process by the names that the program has for them.
-  std::vector<std::pair<std::string, void *>> functions;
-  /// Arguments of the only function whose memory callers give up.
-  std::vector<unsigned> donated;
-  /// The table that gpuasync_executable_timing gives.
-  TimingMode timing = TimingMode::Off;
 };
 
 /// Reads "key=value key=value". An error names the word and what it may be.

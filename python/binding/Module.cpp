@@ -117,6 +117,32 @@ static PyObject *provideLapack(PyObject *, PyObject *capsules) {
   Py_RETURN_NONE;
 }
 
+/// Sets OPTIONS to the names of the options of gpuasync_compile.
+static bool addOptionNames(PyObject *module) {
+  enum : unsigned { Nobody = 0, Runner = 1, Library = 2 };
+  struct Option {
+    unsigned tools;
+    const char *name;
+  };
+  static constexpr Option options[] = {
+#define GPUASYNC_TOOL_OPTION(TYPE, MEMBER, NAME, DEFAULT, RANGE, CHANGES,      \
+                             TOOLS, ...)                                       \
+  {TOOLS, NAME},
+#define GPUASYNC_OWN_OPTION(TYPE, MEMBER, NAME, DEFAULT, CHANGES, TOOLS, ...)  \
+  {TOOLS, NAME},
+#include "GPUAsync/Options.def"
+  };
+  Ref names(PyList_New(0));
+  for (const Option &option : options) {
+    if (!(option.tools & Library))
+      continue;
+    Ref name(PyUnicode_FromString(option.name));
+    if (!names || !name || PyList_Append(names.get(), name.get()) < 0)
+      return false;
+  }
+  return names && PyModule_AddObjectRef(module, "OPTIONS", names.get()) == 0;
+}
+
 /// The interpreter that imported the module.
 static int64_t owner;
 
@@ -200,7 +226,7 @@ PyMODINIT_FUNC PyInit__binding() {
   Ref module(PyModule_Create(&definition));
   if (!module || !initErrors() || !initArguments() ||
       !initArray(module.get()) || !initFunction(module.get()) ||
-      !initExecutable(module.get()))
+      !initExecutable(module.get()) || !addOptionNames(module.get()))
     return nullptr;
   owner = interpreter();
   return module.release();

@@ -214,9 +214,7 @@ def _words(options):
     return " ".join(words)
 
 
-# Those of gpuasync_compile (lib/Library/Options.cpp).
-_OPTIONS = ("opt_level", "offload", "place", "blas", "memory", "max_streams", "subgroup_size", "stream", "donate", "timing",
-            "functions", "shared_libs")
+_OPTIONS = tuple(name.replace("-", "_") for name in _binding.OPTIONS)
 
 
 def _check_options(caller, device, options, own=()):

@@ -11,21 +11,17 @@ using namespace llvm;
 
 namespace gpurunner {
 
-gpuasync::KeyBuilder jobKey(const Options &options,
-                            const CompileOptions &compile, StringRef name,
+gpuasync::KeyBuilder jobKey(const CompileOptions &options, StringRef name,
                             StringRef input) {
   gpuasync::KeyBuilder key;
   key.add("tool", "gpu-runner " GPUASYNC_VERSION ", LLVM " LLVM_VERSION_STRING)
       .addCode();
   addMachine(key);
   // The name is in the line tables and in the messages of errors.
-  key.add("file name", name)
-      .add("input", input)
-      .add("entry point", options.entryPoint)
-      .add("result", options.entryPointResult);
-  for (unsigned number : options.residents)
-    key.add("resident", number);
-  addOptions(key, compile);
+  key.add("file name", name).add("input", input);
+  CompileOptions known = options;
+  known.targets.clear();
+  addOptions(key, known);
   return key;
 }
 

@@ -10,16 +10,14 @@
 #define GPUASYNC_TOOLS_GPURUNNER_CACHE_H
 
 #include "Execution/CompiledProgram.h"
-#include "Options.h"
 
 namespace gpurunner {
 using namespace gpuexec;
 
-/// All that decides what a compile job makes, but for the targets; `name` and
-/// `input` are the file's, `compile` are its options. To be called before
-/// libraries are opened: it covers the code that is loaded.
-gpuasync::KeyBuilder jobKey(const Options &options,
-                            const CompileOptions &compile, llvm::StringRef name,
+/// All that decides what a compile job makes, but for the targets;
+/// `name` and `input` are the file's. To be called before libraries are opened:
+/// it covers the code that is loaded.
+gpuasync::KeyBuilder jobKey(const CompileOptions &options, llvm::StringRef name,
                             llvm::StringRef input);
 
 } // namespace gpurunner

@@ -34,12 +34,12 @@ findFunctions(Program &program, const Options &options, StringRef name) {
                              "functions take; give it the file from before");
   std::vector<std::string> names;
   if (isExe || options.hasEntryPoint)
-    for (StringRef entry : split(options.entryPoint, ','))
+    for (StringRef entry : split(options.compile.entryPoint, ','))
       names.push_back(entry.str());
   else
     names = program.entryPoints();
   if (isExe && names.size() > 1)
-    return createStringError("-e " + options.entryPoint +
+    return createStringError("-e " + options.compile.entryPoint +
                              ": a program runs one function");
   if (names.empty())
     return createStringError(name + ": no public function has a body");
@@ -81,7 +81,7 @@ findFunctions(Program &program, const Options &options, StringRef name) {
 /// --place=off: what is returned lies on the device.
 static Error checkPlace(Program &program, const Options &options,
                         const CFunction &function) {
-  if (options.place == mlir::gpuasync::PlaceMode::Copy)
+  if (options.compile.place == mlir::gpuasync::PlaceMode::Copy)
     return Error::success();
   const Signature &signature = function.signature;
   for (auto [i, type, destination] :
@@ -110,7 +110,7 @@ static Error writeLinked(Program &program, const Options &options,
                ? &there
                : nullptr;
   });
-  if (Error error = libraries.open(options.sharedLibs))
+  if (Error error = libraries.open(options.compile.sharedLibs))
     return error;
   if (Error error = program.checkSymbols(libraries))
     return error;
@@ -163,7 +163,7 @@ static Error findNames(Program &program, const Options &options) {
   if (!options.hasEntryPoint || program.isLowered())
     return Error::success();
   std::vector<std::string> known = program.entryPoints();
-  for (StringRef entry : split(options.entryPoint, ','))
+  for (StringRef entry : split(options.compile.entryPoint, ','))
     if (!is_contained(known, entry)) {
       Expected<Signature> signature = program.entryPoint(entry.str(), "");
       if (!signature)
@@ -174,26 +174,26 @@ static Error findNames(Program &program, const Options &options) {
 
 /// The numbers of --resident are those of one function's arguments.
 static Error markResidents(Program &program, const Options &options) {
-  if (options.residents.empty())
+  if (options.compile.residents.empty())
     return Error::success();
   std::vector<std::string> names = program.entryPoints();
   if (options.hasEntryPoint || *options.emit == Emit::Exe) {
     names.clear();
-    for (StringRef entry : split(options.entryPoint, ','))
+    for (StringRef entry : split(options.compile.entryPoint, ','))
       names.push_back(entry.str());
   }
   if (names.size() != 1)
     return createStringError(
         "--resident: counts the arguments of one function: name it with -e, or "
         "give the arguments of each the attribute gpu_async.resident");
-  return program.markResidents(names.front(), options.residents);
+  return program.markResidents(names.front(), options.compile.residents);
 }
 
 Error emitProgram(const Options &options, const CompileOptions &compile,
                   std::unique_ptr<MemoryBuffer> input, StringRef name) {
   setPhase("parsing");
   Program program(/*print=*/true);
-  program.timing.mode = options.timing;
+  program.timing.mode = options.compile.timing;
   scope_exit printTiming([&] { errs() << program.timing.table(); });
   if (Error error = program.parse(std::move(input), name))
     return error;

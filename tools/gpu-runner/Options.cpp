@@ -2,7 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One table of options; --name=value, --name value and -name mean the same.
+// The options of GPUAsync/Options.def, and a table of those that are about one
+// run; --name=value, --name value and -name mean the same.
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
@@ -14,7 +15,6 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringRef.h"
-#include "llvm/Support/MathExtras.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -24,12 +24,10 @@ using namespace llvm;
 using mlir::gpuasync::getWord;
 using mlir::gpuasync::listWords;
 using mlir::gpuasync::parseWord;
-using mlir::gpuasync::PlaceMode;
-using mlir::gpuasync::Play;
 
 namespace gpurunner {
 
-const char *const helpText = R"(usage: gpu-runner [options] FILE|-
+static const StringLiteral help = R"(usage: gpu-runner [options] FILE|-
 
 Compiles an MLIR program with GPU operations in this process and runs it. FILE
 is in any form: upstream's gpu dialect, gpu_async, or what gpu-opt has lowered
@@ -57,41 +55,12 @@ What runs
 Where and how
   --device=DEVICE          auto|cpu|cuda[:N]|hip[:N] (default: auto)
   --list-devices           say which devices there are
-  --max-streams=N          most streams that one block uses; 0: no limit
-                           (default: 8, or 32 where --play is other than
-                           streams)
-  --offload=HOW            auto|off|error: whether linalg ops, tensors and
-                           parallel loops become kernels, in functions without
-                           device work of their own; error: none may be left on
-                           the host (default: auto)
-  --place=HOW              copy|off: whether offloaded functions copy arguments
-                           and results to the device and back, or are called
-                           with memory that it reaches; off only with --emit
-                           (default: copy)
-  --blas=HOW               off|auto: auto: matrix products of linalg ops that are
-                           fused with nothing are cuBLASLt's, hipBLASLt's or a
-                           CBLAS', where there is one (default: off)
-  --stream=none|caller     caller: functions take a stream, which they are
-                           ordered into without waiting; only with --emit, with
-                           shared also --place=off (default: none)
   --resident=N,N-M         these arguments, counted from 0, stay on the device
                            between calls, as if they had the attribute
                            gpu_async.resident
-  --memory=HOW             plan|space|keep: whether several allocations of the
-                           program become one; space: work may wait for other
-                           work so that they take less (default: plan; keep
-                           with --check)
-  --play=HOW               auto|stream|streams|graph: how work is played that
-                           the host does not observe (default: as GPU_ASYNC_PLAY says,
-                           else auto; streams with --check and --profile)
-  --import=HOW             trust|check|strict: ops of the gpu dialect that may
-                           race: as the program has them, with a warning, or
-                           ordered (default: trust)
   --timeout=SECONDS        give up after so long; 0: never (default: as
                            GPU_ASYNC_TIMEOUT says, else never)
-  --subgroup-size=N        threads in a subgroup on the cpu device: a power of
-                           two from 1 to 64 (default: 32)
-  -O0, -O1, -O2, -O3       optimisation of host code and cpu kernels (-O3)
+%OPTIONS%  -O0, -O1, -O2, -O3       optimisation of host code and cpu kernels (-O3)
   --cache=off|FOLDER       where compiled programs are kept (default: as
                            GPU_ASYNC_CACHE_DIR says, else ~/.cache/gpu-async)
 
@@ -114,7 +83,6 @@ What is reported
                            of each pass, too
   --print-ir-after=FORM    token|linear|stream|runtime, to stderr
   --leak-check=error       buffers that the program never released are an error
-  --check                  find races, wrong accesses and barriers on the cpu
 
 Compile only
   --emit=KIND              object|llvm|mlir|shared|exe instead of running: an
@@ -133,6 +101,51 @@ Compile only
 
 The exit code is 0 only if everything worked. docs/reference/gpu-runner.md says more.
 )";
+
+/// Appends words to a line of help, in its column.
+static void appendHelp(std::string &text, size_t &column, StringRef words) {
+  constexpr size_t begin = 27, end = 80;
+  for (StringRef word : split(words, ' ')) {
+    if (column > begin && column + 1 + word.size() > end) {
+      text += "\n";
+      column = 0;
+    } else if (column > begin) {
+      text += " ";
+      ++column;
+    }
+    if (column < begin) {
+      text.append(begin - column, ' ');
+      column = begin;
+    }
+    text += word;
+    column += word.size();
+  }
+}
+
+std::string helpText() {
+  std::string options;
+  for (const OptionRow &row : allOptions()) {
+    if (findOption(Runner, row.name) != &row)
+      continue;
+    std::string name = ("  --" + row.name).str();
+    if (!row.isFlag)
+      name += row.words.empty() ? "=N" : "=HOW";
+    size_t column = name.size();
+    options += name;
+    if (column >= 27) {
+      options += "\n";
+      column = 0;
+    }
+    if (!row.words.empty())
+      appendHelp(options, column, row.words + ":");
+    appendHelp(options, column, row.text);
+    if (!row.isFlag)
+      appendHelp(options, column, "(default: " + row.defaultText + ")");
+    options += "\n";
+  }
+  auto [before, after] = help.split("%OPTIONS%");
+  return (before + options + after).str();
+}
 
 namespace {
 enum class Value { None, Required, Optional };
@@ -200,7 +213,8 @@ static Error checkFiles(const Options &o) {
       {"-o", o.outputFile},
       {"--header", o.header},
       {"--trace", o.trace},
-      {"--print-schedule", o.printSchedule ? StringRef(*o.printSchedule) : ""},
+      {"--print-schedule",
+       o.compile.printSchedule ? StringRef(*o.compile.printSchedule) : ""},
       {"--profile", o.profileFile == "json" ? "" : StringRef(o.profileFile)},
       {"--stats", o.statsFile}};
   for (StringRef output : o.outputs) {
@@ -224,26 +238,15 @@ static std::string explainPipelineOption(StringRef name) {
   static const std::pair<StringRef, StringRef> others[] = {
       {"opt-level", "-O0, -O1, -O2 or -O3"},
       {"take-stream", "--stream=caller"},
-      {"print-statistics", "--stats or --print-schedule"},
-      {"donate", ""},
-      {"link-modules", ""},
-      {"ptxas", ""},
-      {"libdevice", ""},
-      {"rocm", ""},
-      {"tool-timeout", ""},
-      {"on-error", ""},
-      {"packed-wrappers", ""},
-      {"aot-destructor", ""},
-      {"verify-forms", ""},
-      {"verify-schedule", ""},
-      {"vector-registers", ""},
-      {"vector-bits", ""}};
-  const auto *found = find_if(
-      others, [name](const auto &other) { return other.first == name; });
-  if (found == std::end(others))
+      {"print-statistics", "--stats or --print-schedule"}};
+  for (auto [option, other] : others)
+    if (name == option)
+      return ("in gpu-runner it is " + other).str();
+  if (none_of(allOptions(), [&](const OptionRow &row) {
+        return row.name == name && (row.kind == OptionKind::Common ||
+                                    row.kind == OptionKind::Pipeline);
+      }))
     return "";
-  if (!found->second.empty())
-    return ("in gpu-runner it is " + found->second).str();
   return ("only gpu-opt has it, as --gpu-async-pipeline=" + name +
           "=...; gpu-runner runs the file that gpu-opt writes")
       .str();
@@ -277,19 +280,19 @@ Expected<Options> parseOptions(int argc, char **argv) {
   };
 
   auto entryPoint = [&o](StringRef value) {
-    o.entryPoint = value.str();
+    o.compile.entryPoint = value.str();
     o.hasEntryPoint = true;
     return Error::success();
   };
 
-  std::optional<Play> play;
+  CompileOptions &compile = o.compile;
   std::optional<double> tolerance;
   std::vector<Option> table = {
       {"e", Value::Required, entryPoint},
       {"entry-point", Value::Required, entryPoint},
       {"entry-point-result", Value::Required,
        [&](StringRef value) {
-         o.entryPointResult = value.str();
+         compile.entryPointResult = value.str();
          return oneOf("entry-point-result", value,
                       {"void", "i32", "i64", "f32", "f64"});
        }},
@@ -304,49 +307,12 @@ Expected<Options> parseOptions(int argc, char **argv) {
                                     ": expected a number, 0 or more");
          return Error::success();
        }},
-      {"shared-libs", Value::Required, list(o.sharedLibs)},
+      {"shared-libs", Value::Required, list(compile.sharedLibs)},
       {"device", Value::Required, text(o.device)},
       {"list-devices", Value::None, flag(o.listDevices)},
-      {"max-streams", Value::Required,
-       [&](StringRef value) {
-         return parseNumber("max-streams", value, o.maxStreams.emplace());
-       }},
-      {"offload", Value::Required,
-       [&](StringRef value) { return parseEnum("offload", value, o.offload); }},
-      {"place", Value::Required,
-       [&](StringRef value) { return parseEnum("place", value, o.place); }},
-      {"blas", Value::Required,
-       [&](StringRef value) { return parseEnum("blas", value, o.blas); }},
-      {"stream", Value::Required,
-       [&](StringRef value) {
-         o.takeStream = value == "caller";
-         return oneOf("stream", value, {"none", "caller"});
-       }},
       {"resident", Value::Required,
        [&](StringRef value) {
-         return parseNumbers("resident", value, o.residents);
-       }},
-      {"memory", Value::Required,
-       [&](StringRef value) {
-         return parseEnum("memory", value, o.memory.emplace());
-       }},
-      {"play", Value::Required,
-       [&](StringRef value) {
-         return parseEnum("play", value, play.emplace());
-       }},
-      {"import", Value::Required,
-       [&](StringRef value) {
-         return parseEnum("import", value, o.importMode);
-       }},
-      {"subgroup-size", Value::Required,
-       [&](StringRef value) -> Error {
-         unsigned &size = o.subgroupSize.emplace();
-         if (Error error = parseNumber("subgroup-size", value, size))
-           return error;
-         if (!isPowerOf2_32(size) || size > 64)
-           return createStringError("--subgroup-size=" + value +
-                                    ": expected a power of two from 1 to 64");
-         return Error::success();
+         return parseNumbers("resident", value, compile.residents);
        }},
       {"timeout", Value::Required,
        [&](StringRef value) -> Error {
@@ -419,14 +385,16 @@ Expected<Options> parseOptions(int argc, char **argv) {
                  "--print-schedule=" + value +
                  ": a picture is .svg, .dot, or else a text; graphviz makes "
                  "others of the .dot, as in `dot -Tpdf`");
-         o.printSchedule = value.str();
+         compile.printSchedule = value.str();
          return Error::success();
        }},
       {"timing", Value::Optional,
        [&](StringRef value) {
-         o.timing = gpuexec::TimingMode::Stages;
-         return value.empty() ? Error::success()
-                              : parseEnum("timing", value, o.timing);
+         TimingMode mode = TimingMode::Stages;
+         Error error = value.empty() ? Error::success()
+                                     : parseEnum("timing", value, mode);
+         compile.timing = mode;
+         return error;
        }},
       {"print-ir-after", Value::Required,
        [&](StringRef value) -> Error {
@@ -434,7 +402,7 @@ Expected<Options> parseOptions(int argc, char **argv) {
          splitList(value, forms);
          for (StringRef form : forms)
            if (Error error = parseEnum("print-ir-after", form,
-                                       o.printIRAfter.emplace_back()))
+                                       compile.printIRAfter.emplace_back()))
              return error;
          return Error::success();
        }},
@@ -442,13 +410,12 @@ Expected<Options> parseOptions(int argc, char **argv) {
        [&](StringRef value) {
          return parseEnum("leak-check", value, o.leakCheck);
        }},
-      {"check", Value::None, flag(o.check)},
       {"emit", Value::Required,
        [&](StringRef value) {
          return parseEnum("emit", value, o.emit.emplace());
        }},
-      {"targets", Value::Required, list(o.targets)},
-      {"mcpu", Value::Required, text(o.processor)},
+      {"targets", Value::Required, list(compile.targets)},
+      {"mcpu", Value::Required, text(compile.processor)},
       {"o", Value::Required, text(o.outputFile)},
       {"header", Value::Required, text(o.header)},
       {"linker", Value::Required, text(o.linker)},
@@ -456,13 +423,25 @@ Expected<Options> parseOptions(int argc, char **argv) {
       {"h", Value::None, flag(o.help)},
       {"version", Value::None, flag(o.version)},
   };
-  for (unsigned level = 0; level < 4; ++level) {
+  for (int level = 0; level < 4; ++level) {
     static const char *const names[] = {"O0", "O1", "O2", "O3"};
-    table.push_back({names[level], Value::None, [&o, level](StringRef) {
-                       o.optLevel = level;
+    table.push_back({names[level], Value::None, [&compile, level](StringRef) {
+                       compile.optLevel = level;
                        return Error::success();
                      }});
   }
+  for (const OptionRow &row : allOptions())
+    if (findOption(Runner, row.name) == &row)
+      table.push_back(
+          {row.name.data(), row.isFlag ? Value::None : Value::Required,
+           [&compile, &row](StringRef value) -> Error {
+             std::optional<std::string> allowed =
+                 setOption(compile, row.name, row.isFlag ? "true" : value);
+             if (!allowed)
+               return Error::success();
+             return createStringError("--" + row.name + "=" + value +
+                                      ": expected " + *allowed);
+           }});
 
   auto find = [&table](StringRef name) {
     return find_if(
@@ -548,16 +527,17 @@ Expected<Options> parseOptions(int argc, char **argv) {
   if (tolerance && o.expected.empty())
     return createStringError("--tolerance: only with --expect");
   o.tolerance = tolerance.value_or(0);
-  if (!o.processor.empty() && !o.emit)
-    return createStringError("--mcpu=" + o.processor +
+  if (!compile.processor.empty() && !o.emit)
+    return createStringError("--mcpu=" + compile.processor +
                              ": only with --emit; what runs here is compiled "
                              "for this processor");
   // Before what --place=off wants: with that changed this would be left.
-  if (o.takeStream && (!o.emit || o.emit == Emit::Exe))
+  const bool takesStream = compile.stream == StreamMode::Caller;
+  if (takesStream && (!o.emit || o.emit == Emit::Exe))
     return createStringError(
         "--stream=caller: only with --emit=shared, object, "
         "llvm and mlir; here there is no caller");
-  if (o.place != PlaceMode::Copy && !o.emit)
+  if (compile.place != PlaceMode::Copy && !o.emit)
     return createStringError("--place=off: only with --emit; gpu-runner calls "
                              "functions with memory of the host");
   bool isLinked = o.emit == Emit::Shared || o.emit == Emit::Exe;
@@ -574,10 +554,10 @@ Expected<Options> parseOptions(int argc, char **argv) {
   if (!o.header.empty() && o.emit != Emit::Shared)
     return createStringError("--header=" + o.header +
                              ": only with --emit=shared");
-  if (o.emit == Emit::Exe && o.place != PlaceMode::Copy)
+  if (o.emit == Emit::Exe && compile.place != PlaceMode::Copy)
     return createStringError("--place=off: not with --emit=exe, whose arrays "
                              "are the host's");
-  if (o.takeStream && o.emit == Emit::Shared && o.place != PlaceMode::Off)
+  if (takesStream && o.emit == Emit::Shared && compile.place != PlaceMode::Off)
     return createStringError(
         "--stream=caller: with --emit=shared also --place=off; copies of "
         "arguments and results would be waited for");
@@ -585,18 +565,23 @@ Expected<Options> parseOptions(int argc, char **argv) {
     return std::move(error);
   if (!haveFile && !o.help && !o.version && !o.listDevices)
     return createStringError("no file given; see --help");
-  if (auto variable = mlir::gpuasync::getVariable("GPU_ASYNC_PLAY");
-      variable && !play && !o.check && !o.profile && haveFile) {
-    play = parseWord<Play>(*variable);
-    if (!play)
-      return createStringError("GPU_ASYNC_PLAY: '" + *variable +
-                               "' is none of " + listWords<Play>());
+  const bool checks = compile.check;
+  if (!compile.play.isGiven()) {
+    auto variable = mlir::gpuasync::getVariable("GPU_ASYNC_PLAY");
+    if (checks || o.profile) {
+      compile.play = Play::Streams;
+    } else if (variable && haveFile) {
+      std::optional<Play> play = parseWord<Play>(*variable);
+      if (!play)
+        return createStringError("GPU_ASYNC_PLAY: '" + *variable +
+                                 "' is none of " + listWords<Play>());
+      compile.play = *play;
+    }
   }
-  o.play = play.value_or(o.check || o.profile ? Play::Streams : Play::Auto);
-  if (o.check && o.play != Play::Streams)
+  if (checks && compile.play != Play::Streams)
     return createStringError("--check: only with --play=streams, not with " +
-                             getWord(o.play));
-  if (o.check) {
+                             getWord(*compile.play));
+  if (checks) {
     if (o.device == "auto")
       o.device = "cpu";
     if (o.device != "cpu")
@@ -606,12 +591,13 @@ Expected<Options> parseOptions(int argc, char **argv) {
       return createStringError("--check: not with --emit");
     // The checker knows memory by allocations: the program's own, unless it is
     // the plan that is to be checked.
-    if (!o.memory)
-      o.memory = mlir::gpuasync::MemoryMode::Keep;
+    if (!compile.memory.isGiven())
+      compile.memory = MemoryMode::Keep;
     // Work that may overlap goes to streams of its own, where its order shows.
-    if (!o.maxStreams)
-      o.maxStreams = 0;
+    if (!compile.maxStreams.isGiven())
+      compile.maxStreams = 0;
   }
+  compile.jit = !o.emit;
   return o;
 }
 

@@ -107,7 +107,7 @@ static gpuasync::Status callProgram(const Options &options,
 
 static Error checkEntryPointResult(const Options &options,
                                    const Signature &entry) {
-  StringRef wanted = options.entryPointResult;
+  StringRef wanted = options.compile.entryPointResult;
   if (wanted.empty())
     return Error::success();
   if (wanted == "void"
@@ -122,34 +122,9 @@ static Error checkEntryPointResult(const Options &options,
                            (have.empty() ? "nothing" : have));
 }
 
-static CompileOptions compileOptions(const Options &options) {
-  CompileOptions compile;
-  compile.targets = options.targets;
-  compile.printIRAfter = options.printIRAfter;
-  compile.printSchedule = options.printSchedule;
-  compile.writeFile = [](StringRef path, StringRef text) {
-    return writeFile(path, [&](raw_ostream &os) { os << text; });
-  };
-  compile.drawnFunction = options.entryPoint;
-  compile.maxStreams = options.maxStreams;
-  compile.memory = options.memory;
-  compile.offload = options.offload;
-  compile.place = options.place;
-  compile.blas = options.blas;
-  compile.play = options.play;
-  compile.importMode = options.importMode;
-  compile.takeStream = options.takeStream;
-  compile.optLevel = options.optLevel;
-  compile.subgroupSize = options.subgroupSize;
-  compile.check = options.check;
-  compile.jit = !options.emit;
-  compile.processor = options.processor;
-  return compile;
-}
-
 /// The option is at fault, not a line of the program.
 static Error checkTargetNames(const Options &options) {
-  for (const std::string &target : options.targets)
+  for (const std::string &target : options.compile.targets)
     if (std::string why = mlir::gpuasync::describeWrongTarget(target);
         !why.empty())
       return createStringError("--targets=" + target + ": " + why);
@@ -158,7 +133,7 @@ static Error checkTargetNames(const Options &options) {
 
 /// Options that would say nothing about kernels for these targets.
 static Error checkTargets(const CompileOptions &compile) {
-  if (!compile.subgroupSize || is_contained(compile.targets, "cpu"))
+  if (!compile.subgroupSize.isGiven() || is_contained(compile.targets, "cpu"))
     return Error::success();
   return createStringError("--subgroup-size=" + Twine(*compile.subgroupSize) +
                            ": only on the cpu device, not for " +
@@ -192,7 +167,7 @@ static Error compileOnly(const Options &options) {
   Expected<std::unique_ptr<MemoryBuffer>> input = readInput(options.file);
   if (!input)
     return input.takeError();
-  CompileOptions compile = compileOptions(options);
+  CompileOptions compile = options.compile;
   if (compile.targets.empty())
     compile.targets = {"cpu"};
   if (Error error = checkTargets(compile))
@@ -300,7 +275,7 @@ Expected<bool> Run::load(const gpuasync::KeyBuilder &job) {
       parseSignature(*types, found->functions.front());
   if (!signature)
     return false;
-  if (Error error = libraries.open(options.sharedLibs))
+  if (Error error = libraries.open(options.compile.sharedLibs))
     return std::move(error);
   // The compiler can say which op it is that calls what does not exist.
   if (!LinkedProgram::canLink(*found->object, libraries))
@@ -320,14 +295,14 @@ Error Run::compile(const gpuasync::KeyBuilder &job) {
   Stopwatch time;
   setPhase("parsing");
   program.emplace(/*print=*/true);
-  program->timing.mode = options.timing;
+  program->timing.mode = options.compile.timing;
   if (Error error = program->parse(std::move(input), nameOf(options)))
     return error;
-  if (Error error =
-          program->markResidents(options.entryPoint, options.residents))
+  if (Error error = program->markResidents(options.compile.entryPoint,
+                                           options.compile.residents))
     return error;
-  Expected<Signature> entry =
-      program->entryPoint(options.entryPoint, options.entryPointResult);
+  Expected<Signature> entry = program->entryPoint(
+      options.compile.entryPoint, options.compile.entryPointResult);
   if (!entry)
     return entry.takeError();
   if (Error error = Program::refuseTaken(*entry))
@@ -337,9 +312,9 @@ Error Run::compile(const gpuasync::KeyBuilder &job) {
   bool linksFiles = program->linksFiles();
   times.parse = time.next();
 
-  CompileOptions how = compileOptions(options);
+  CompileOptions how = options.compile;
   // How work is cut into kernels depends on what runs them.
-  if (options.offload != mlir::gpuasync::OffloadMode::Off &&
+  if (options.compile.offload != mlir::gpuasync::OffloadMode::Off &&
       program->needsOffload()) {
     if (Error error = findTargets())
       return error;
@@ -370,7 +345,7 @@ Error Run::compile(const gpuasync::KeyBuilder &job) {
   if (Error error = program->translate(how, *entry))
     return error;
   if (libraries.empty())
-    if (Error error = libraries.open(options.sharedLibs))
+    if (Error error = libraries.open(options.compile.sharedLibs))
       return error;
   if (Error error = program->checkSymbols(libraries))
     return error;
@@ -390,7 +365,7 @@ Error Run::compile(const gpuasync::KeyBuilder &job) {
     gpuasync_digest key = programKey(job, targets), seen = job.key();
     if (gpuasync_disk_cache_store(cache, &key, bytes.data(), bytes.size()) &&
         DeviceStart::knownTargets(options.device).empty() &&
-        options.targets.empty())
+        options.compile.targets.empty())
       gpuasync_disk_cache_store(cache, &seen, "", 0);
     times.store = time.next();
   }
@@ -436,12 +411,11 @@ Error Run::prepare() {
   // It covers the loaded code, which does not yet include the driver's.
   gpuasync::KeyBuilder job;
   if (cached)
-    job = jobKey(options, compileOptions(options), nameOf(options),
-                 input->getBuffer());
+    job = jobKey(options.compile, nameOf(options), input->getBuffer());
   times.key = time.next();
 
   libraries.allowAtExit();
-  if (options.check) {
+  if (options.compile.check) {
     if (Error error = checker.open(nameOf(options), input->getBuffer()))
       return error;
     libraries.override(checker.find);
@@ -452,14 +426,15 @@ Error Run::prepare() {
     gpuasync_set_timeout(*options.timeout);
   // One of the words that it knows.
   gpuasync_status_free(
-      gpuasync_set_play(mlir::gpuasync::getWord(options.play).data()));
+      gpuasync_set_play(mlir::gpuasync::getWord(*options.compile.play).data()));
   device.emplace(options.device, "--device=", "gpu-runner --list-devices");
-  targets = options.targets;
+  targets = options.compile.targets;
   if (targets.empty())
     targets = DeviceStart::knownTargets(options.device);
   Expected<bool> found = false;
-  if (cached && options.printIRAfter.empty() && !options.printSchedule &&
-      options.timing == gpuexec::TimingMode::Off)
+  if (cached && options.compile.printIRAfter.empty() &&
+      !options.compile.printSchedule &&
+      options.compile.timing == gpuexec::TimingMode::Off)
     found = load(job);
   else if (cached)
     use.program = "bypassed";
@@ -481,7 +456,7 @@ Error Run::prepare() {
   }
   if (program)
     errs() << program->timing.table();
-  Expected<PackedFunction> entry = linked.lookup(options.entryPoint);
+  Expected<PackedFunction> entry = linked.lookup(options.compile.entryPoint);
   if (!entry)
     return entry.takeError();
   function = *entry;
@@ -543,12 +518,12 @@ int Run::execute(gpuasync::Context &context) {
       setPhase("writing the results");
       if (Error error = frame->readResults())
         failed = fail(std::move(error));
-      if (!failed && !options.entryPointResult.empty())
+      if (!failed && !options.compile.entryPointResult.empty())
         frame->printPlainResult(outs());
       // What is compared need not be printed.
-      if (!failed &&
-          (!options.outputs.empty() ||
-           (options.entryPointResult.empty() && options.expected.empty())))
+      if (!failed && (!options.outputs.empty() ||
+                      (options.compile.entryPointResult.empty() &&
+                       options.expected.empty())))
         if (Error error = frame->writeOutputs(options.outputs, outs()))
           failed = fail(std::move(error));
       if (!failed)
@@ -601,7 +576,7 @@ int Run::execute(gpuasync::Context &context) {
 
 /// Products of linalg ops are a library's that programs find without
 /// --shared-libs.
-static void addBlasLibrary(Options &options) {
+static void addBlasLibrary(CompileOptions &options) {
   if (options.blas == mlir::gpuasync::BlasMode::Off)
     return;
   std::string library = findBlasLibrary();
@@ -620,7 +595,7 @@ static int run(int argc, char **argv) {
   if (!options)
     return fail(options.takeError());
   if (options->help) {
-    outs() << helpText;
+    outs() << helpText();
     return 0;
   }
   if (options->version) {
@@ -634,7 +609,10 @@ static int run(int argc, char **argv) {
     }
     return 0;
   }
-  addBlasLibrary(*options);
+  addBlasLibrary(options->compile);
+  options->compile.writeFile = [](StringRef path, StringRef text) {
+    return writeFile(path, [&](raw_ostream &os) { os << text; });
+  };
   if (options->emit) {
     if (Error error = compileOnly(*options))
       return fail(std::move(error));

@@ -3,6 +3,7 @@
 
 usage: options.py <source folder> [<folder of the docs>]
 """
+import importlib.util
 import pathlib
 import re
 import sys
@@ -10,6 +11,11 @@ import sys
 root = pathlib.Path(sys.argv[1])
 docs = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else root / "docs"
 problems = []
+
+
+spec = importlib.util.spec_from_file_location("made", root / "docs/options.py")
+made = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(made)
 
 
 def page(name):
@@ -53,14 +59,31 @@ problems += ["variable %s is not in Python.md" % name for name in sorted(package
 known = read | tested | packaged | set(re.findall(variable, (root / "dev").read_text()))
 problems += ["the pages name %s, which nobody reads" % name for name in sorted(every - known)]
 
-# gpu-runner: its table of options, its help and its page.
+# Options of compilations: one table, of which their page is made.
+table = made.read(root)
+if made.replace(page("Options.md"), made.tables(root)) != page("Options.md"):
+    problems.append("Options.md is not what docs/options.py makes of Options.def")
+shared = {"--" + row["name"] for kind, row in table if kind in ("OPTION", "TOOL_OPTION") and "Runner" in row["tools"]}
+counted.append("%d options of compilations" % sum(kind.endswith("OPTION") for kind, row in table))
+
+# An option that is no row of the table is not in the disk cache's key.
+for name, struct, reports in (("lib/Execution/CompileOptions.h", "CompileOptions", {"printIRAfter", "printSchedule", "writeFile"}),
+                              ("lib/Library/Options.h", "LibraryOptions", {"compile", "keepsArrays"})):
+    body = (root / name).read_text().split("struct %s {\n" % struct, 1)[1].split("\n};", 1)[0]
+    body = re.sub(r"^#(?:.*\\\n)*.*|//.*", "", body, flags=re.M)
+    members = set(re.findall(r"(\w+)(?: = [^;]*)?;", body))
+    problems += ["%s has a member %s, which is no row of Options.def, so the disk cache's key lacks it" % (struct, member)
+                 for member in sorted(members - reports)]
+
+# gpu-runner: its own options, in its help and on its page.
 source = (root / "tools/gpu-runner/Options.cpp").read_text()
 own = {"--" + name if len(name) > 1 else "-" + name for name in re.findall(r'^      \{"([\w-]+)",\s+Value::', source, re.M)}
 own -= {"--help", "-h", "--version"}
-help_text = source.split('helpText = R"(')[1].split(')"')[0]
+help_text = source.split('help = R"(')[1].split(')"')[0]
 compare("option", own, "gpu-runner --help", set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*(?=[ =,\[])", help_text)) - {"--help", "--version"})
 in_tables = "\n".join(line.split("|")[1] for line in page("gpu-runner.md").replace("\\|", "/").splitlines() if line.startswith("| `-"))
-counted.append("%d options of gpu-runner" % compare("option", own, "gpu-runner.md", re.findall(r"(?<![\w-])--?[a-z][a-z-]*", in_tables)))
+counted.append("%d options of gpu-runner" % compare(
+    "option", own, "gpu-runner.md", set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", in_tables)) - shared))
 
 # Passes and their options; options of the pipeline.
 passes = {}
@@ -78,10 +101,6 @@ for line in about.split("Options of the passes", 1)[1].splitlines():
         listed[row.group(1)] = set(re.findall(r"(?:^|, )`([\w-]+)`", row.group(2)))
 for name in sorted(set(passes) | set(listed)):
     compare("option of " + name, passes.get(name, set()), "Passes.md", listed.get(name, set()))
-options = re.findall(r'\*this,\s+"([\w-]+)"', (root / "include/GPUAsync/Pipelines/Pipelines.h").read_text())
-table = about.split("Options of `--gpu-async-pipeline", 1)[1].split("Options of the passes", 1)[0]
-compare("option of the pipeline", options, "Passes.md", re.findall(r"`([\w-]+)`", "\n".join(
-    line.split("|")[1] for line in table.splitlines() if line.startswith("| `"))))
 counted.append("%d passes" % len(passes))
 
 # Functions and files of the project that pages name.

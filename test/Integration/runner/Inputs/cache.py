@@ -9,6 +9,7 @@
 
 import ctypes
 import hashlib
+import importlib.util
 import json
 import os
 import shutil
@@ -34,6 +35,10 @@ def run(arguments, environment={}, **rest):
         return json.loads(lines.readline())["disk_cache"]
 
 
+def machine_code(arguments):
+    return subprocess.run([runner, "--emit=object", file] + arguments, capture_output=True, check=True).stdout
+
+
 def entries(folder=cache):
     return sorted(os.listdir(folder))
 
@@ -41,6 +46,29 @@ def entries(folder=cache):
 def expect(what, use, program):
     jobs = {"hit": 0, "miss": 1}[program]
     assert (use["program"], use["compile_jobs"]) == (program, jobs), "%s: %s" % (what, use)
+
+
+def other_values():
+    """(argument, whether its option is in the key) for each option of Options.def that gpu-runner takes."""
+    root = os.path.join(os.path.dirname(os.path.abspath(__file__)), *[".."] * 4)
+    spec = importlib.util.spec_from_file_location("options", os.path.join(root, "docs", "options.py"))
+    options = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(options)
+    words = {}
+    rows = options.read(root)
+    for kind, row in rows:
+        if kind == "WORD":
+            words.setdefault(row["type"], {})["%s::%s" % (row["type"], row["value"])] = row["word"]
+    for kind, row in rows:
+        if kind not in ("OPTION", "TOOL_OPTION") or "Runner" not in row["tools"]:
+            continue
+        known = words.get(row["type"], {"0": "0", "2": "2"} if row["range"] == "WholeNumber" else {"16": "16"})
+        name, isCode = "--" + row["name"], row["changes"] == "Code"
+        for value, word in known.items() if row["type"] != "bool" else ():
+            if value != row["default"]:
+                yield name + "=" + word, isCode
+        if row["type"] == "bool":
+            yield name, isCode
 
 
 def keys():
@@ -82,8 +110,6 @@ def keys():
         with open(os.path.join(bitcode, library), "w") as text:
             text.write("no bitcode\n")
     different = [("-O0", base + ["-O0"], {}), ("-O1", base + ["-O1"], {}), ("-O2", base + ["-O2"], {}),
-                 ("max-streams=0", base + ["--max-streams=0"], {}),
-                 ("max-streams=2", base + ["--max-streams=2"], {}),
                  ("entry point", ["-e", "other"], {}),
                  ("entry point's result", base + ["--entry-point-result=i32"], {}),
                  ("targets", base + ["--targets=cpu,nvptx:sm_90"], {}),
@@ -98,6 +124,18 @@ def keys():
         number += 1
         assert len(entries()) == number, what
         expect(what + " again", run(arguments, environment), "hit")
+    # The table says which options are in the key, and the object which ones have to be.
+    plain, count = machine_code([]), 0
+    for argument, isCode in other_values():
+        count += 1
+        if argument in ("--place=off", "--stream=caller"):  # not for programs that run here
+            continue
+        expect(argument, run(base + [argument]), "miss" if isCode else "hit")
+        number += isCode
+        assert len(entries()) == number, argument
+        expect(argument + " again", run(base + [argument]), "hit")
+        assert isCode or machine_code([argument]) == plain, argument + " changes the object, but is not in the key"
+    assert count > 10, count
     for what, program in programs:
         expect(what, run(base, program=program), "miss")
         number += 1
