@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Small networks and their parts as functions of arrays, for lower.py.
+"""Small networks and their parts as functions of arrays, for lower_jax.
 
 SHAPES has the arguments of each. Products are divided by the square root of
 what they sum, so that inputs between -1 and 1 give results of that order.

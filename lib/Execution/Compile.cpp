@@ -173,13 +173,14 @@ void Program::explainDialect() {
   for (StringRef dialect : {"stablehlo", "chlo", "vhlo", "mhlo"})
     if (text.contains("Dialect `" + dialect.str() + "' not found") ||
         text.contains("!\"" + dialect.str() + "\"<"))
-      how = "StableHLO: examples/jax/lower.py, or from Python gpu_async.jit, "
-            "make linalg of what JAX traces";
+      how =
+          "StableHLO: python3 -m gpu_async.frontends.lower_jax, or from Python "
+          "gpu_async.jit, make linalg of what JAX traces";
   for (StringRef dialect : {"torch", "torch_c", "tm_tensor"})
     if (text.contains("Dialect `" + dialect.str() + "' not found") ||
         text.contains("!\"" + dialect.str() + "\"<"))
-      how = "the torch dialect: examples/torch/lower.py, or from Python "
-            "gpu_async.from_torch, make linalg of it";
+      how = "the torch dialect: python3 -m gpu_async.frontends.lower_torch, or "
+            "from Python gpu_async.from_torch, make linalg of it";
   if (!how.empty())
     mlir::emitError(
         mlir::FileLineColLoc::get(mlirContext.get(), fileName, 1, 1))

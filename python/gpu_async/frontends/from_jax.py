@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""gpu_async.jit: functions of JAX arrays. lower_jax.py is examples/jax/lower.py."""
+"""gpu_async.jit: functions of JAX arrays."""
 
 import dataclasses
 import functools
@@ -30,7 +30,7 @@ class Jit:
         functools.update_wrapper(self, function)
         if options.get("stream", "none") != "none":
             raise ValueError("stream=%r: a call of a function of gpu_async.jit takes no stream; lower the function by "
-                             "examples/jax/lower.py, and compile the text by gpu_async.compile" % (options["stream"],))
+                             "gpu_async.frontends.lower_jax, and compile the text by gpu_async.compile" % (options["stream"],))
         self._function, self._device, self._options = function, device, options
         self._static = None
         if static_argnums is not None or static_argnames is not None:

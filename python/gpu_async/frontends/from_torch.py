@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""gpu_async.from_torch: modules of PyTorch. lower_torch.py is examples/torch/lower.py."""
+"""gpu_async.from_torch: modules of PyTorch."""
 
 import concurrent.futures
 import re

@@ -17,18 +17,18 @@ except ImportError:  # of another version
     def _trace_context():
         return jax.config.jax_enable_x64, jax.config.jax_numpy_dtype_promotion, jax.config.jax_threefry_partitionable
 
-# The files that lower, as they are when they are imported.
-_FILES = ("constants.py", "fourier.py", "from_jax.py", "host_calls.py", "jax_calls.py", "kept.py", "loops.py", "lower_jax.py",
-          "nesting.py", "numerics.py", "places.py", "static.py")
+# The files of the front ends, as they are when they are imported.
+_HERE = os.path.dirname(__file__)
+_FILES = sorted(glob.glob("*.py", root_dir=_HERE))
 
 
 def _hash_of_lowering():
     """A hash of what makes a program of StableHLO, or None if it cannot be told: these files, and jaxlib's passes."""
     digest = hashlib.sha256()
-    here, libraries = os.path.dirname(__file__), os.path.dirname(jaxlib.__file__)
+    libraries = os.path.dirname(jaxlib.__file__)
     try:
         for name in _FILES:
-            with open(os.path.join(here, name), "rb") as file:
+            with open(os.path.join(_HERE, name), "rb") as file:
                 _add(digest, file.read())
         found = sorted(glob.glob(os.path.join(libraries, "*.so*"))) + sorted(
             glob.glob(os.path.join(libraries, "mlir", "_mlir_libs", "*.so*")))
@@ -37,7 +37,7 @@ def _hash_of_lowering():
             _add(digest, repr((os.path.relpath(path, libraries), status.st_size, status.st_mtime_ns)).encode())
     except OSError:
         return None
-    if not found:
+    if not found or not _FILES:
         return None
     _add(digest, repr((jax.__version__, jaxlib.__version__)).encode())
     return digest

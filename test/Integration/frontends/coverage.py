@@ -5,7 +5,7 @@
     coverage.py --package=jax|torch [--runner=gpu-runner] [--cut=gpu] [--group=A,B]
                 [--only=REGEX] [--check=PAGE | --write=PAGE] [--processes=N]
 
-Each case of Inputs/PACKAGE_ops.py goes through examples/PACKAGE/lower.py and
+Each case of Inputs/PACKAGE_ops.py goes through frontends/lower_PACKAGE.py and
 gpu-runner --device=cpu, and is compared with JAX (in f64 where its type is not the
 point) or NumPy. A line a case: through, on the host where a loop or linalg op is left
 there, refused with the first line of the error, wrong, or crash. The exit code is 1
@@ -43,7 +43,7 @@ def first_line(text):
     # Where in the file of this case, and in which temporary file.
     line = re.sub(r"^(gpu-runner: )?(\S*\.mlir|<[^>]*>|-):\d+:\d+: (error: )?", "", line)
     line = re.sub(r'(?:"[^"]*"\()?callsite\(.*?\)+: ', "", line)
-    line = re.sub(r"^(gpu-runner|lower.py): (error: )?", "", line)
+    line = re.sub(r"^(gpu-runner|lower_jax|lower_torch): (error: )?", "", line)
     line = re.sub(r"^(error: )", "", line)
     # And where in the program that is lowered.
     line = re.sub(r" at \w+\.py:\d+", " at FILE:LINE", line)
@@ -54,10 +54,10 @@ class Worker:
     """In a process of its own: one case after the other."""
 
     def __init__(self, package, runner, cut):
-        sys.path[:0] = [os.path.join(HERE, "Inputs"), os.path.join(ROOT, "examples", package)]
+        sys.path[:0] = [os.path.join(HERE, "Inputs"), os.path.join(ROOT, "python", "gpu_async")]
         self.package, self.runner, self.cut = package, runner, cut
         self.ops = importlib.import_module(package + "_ops")
-        self.lower = importlib.import_module("lower")
+        self.lower = importlib.import_module("frontends.lower_" + package)
         self.folder = tempfile.TemporaryDirectory()
 
     def run(self, number):

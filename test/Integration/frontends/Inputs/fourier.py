@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# fourier.py cpu|gpu: Fourier transforms of examples/fourier.py beside NumPy's, cut
+# fourier.py cpu|gpu: Fourier transforms of frontends/fourier.py beside NumPy's, cut
 # for such a device and run on the cpu device.
 import os
 import subprocess
@@ -8,8 +8,8 @@ import tempfile
 
 import numpy as np
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../../examples"))
-import fourier
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../../python/gpu_async"))
+from frontends import fourier
 
 # Taken as they are and cut; a prime number; of divisors that are short, long and both; of several dimensions.
 SIZES = ((32,), (48,), (97,), (128,), (243,), (323,), (5000,), (40, 50), (3, 36, 34))

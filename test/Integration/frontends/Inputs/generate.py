@@ -5,8 +5,8 @@
     python3 -m venv VENV && VENV/bin/pip install jax jaxlib torch-mlir
     VENV/bin/python generate.py
 
-jax/NAME.mlir is what examples/jax/lower.py makes of examples/jax/programs.py, and
-torch/NAME.mlir what examples/torch/lower.py makes of examples/torch/NAME.mlir;
+jax/NAME.mlir is what frontends/lower_jax.py makes of examples/jax/programs.py, and
+torch/NAME.mlir what frontends/lower_torch.py makes of examples/torch/NAME.mlir;
 both have the inputs and results of jax/NAME.N.npy: result N, computed by JAX on
 the CPU in f64 from argument K = random:K+1 (docs/reference/gpu-runner.md), but TOKENS.
 The two packages were 0.10.2 and 20261001.
@@ -20,10 +20,11 @@ import jax
 import numpy as np
 
 here = os.path.dirname(os.path.abspath(__file__))
-examples = os.path.join(here, "..", "..", "..", "..", "examples")
-sys.path.insert(0, os.path.join(examples, "jax"))
-import lower  # noqa: E402
+root = os.path.join(here, "..", "..", "..", "..")
+examples, package = os.path.join(root, "examples"), os.path.join(root, "python", "gpu_async")
+sys.path[:0] = os.path.join(examples, "jax"), package
 import programs  # noqa: E402
+from frontends import lower_jax  # noqa: E402
 
 TOKENS = [3, 49, 0, 7, 7, 12, 31, 1, 48, 20, 5, 3, 9]
 
@@ -41,10 +42,10 @@ def random_array(seed, shape):
 
 def main():
     for name, text in programs.SHAPES.items():
-        shapes = [lower.read_shape(each) for each in text.split()]
+        shapes = [lower_jax.read_shape(each) for each in text.split()]
         function = getattr(programs, name)
         with open(os.path.join(here, "jax", name + ".mlir"), "w") as file:
-            file.write(lower.lower(lower.trace(function, shapes)))
+            file.write(lower_jax.lower(lower_jax.trace(function, shapes)))
         inputs = [random_array(k + 1, shape.shape) if shape.dtype.kind == "f" else np.array(TOKENS, shape.dtype)
                   for k, shape in enumerate(shapes)]
         with jax.enable_x64(True):
@@ -56,8 +57,8 @@ def main():
     for program in sorted(os.listdir(os.path.join(examples, "torch"))):
         if program.endswith(".mlir"):
             with open(os.path.join(here, "torch", program), "w") as file:
-                subprocess.run([sys.executable, os.path.join(examples, "torch", "lower.py"),
-                                os.path.join(examples, "torch", program)], stdout=file, check=True)
+                subprocess.run([sys.executable, "-m", "frontends.lower_torch", os.path.abspath(os.path.join(examples, "torch", program))],
+                               cwd=package, stdout=file, check=True)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Which modules lower.py looks for, and how often, in the second program that it lowers.
+# Which modules lower_jax.py looks for, and how often, in the second program that it lowers.
 import collections
 import importlib.abc
 import os
@@ -8,8 +8,8 @@ import sys
 import jax
 import jax.numpy as jnp
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../../examples/jax"))
-import lower
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../../python/gpu_async"))
+from frontends import lower_jax
 
 wanted = collections.Counter()
 
@@ -23,8 +23,8 @@ def function(x):
     return jnp.abs(jnp.fft.rfft(jnp.sort(x) @ x)), jnp.cumsum(x, 0).at[1].add(1)
 
 
-traced = lower.trace(function, [jax.ShapeDtypeStruct((20, 20), "float32")])
-lower.lower(traced)
+traced = lower_jax.trace(function, [jax.ShapeDtypeStruct((20, 20), "float32")])
+lower_jax.lower(traced)
 sys.meta_path.insert(0, Finder())
-lower.lower(traced)
+lower_jax.lower(traced)
 print("looked for:", dict(wanted))

@@ -4,8 +4,8 @@
 import os
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../../examples"))
-import constants
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../../python/gpu_async"))
+from frontends import constants
 
 ROWS, COLUMNS = 11, 13
 values = [(7 * each * each + each // 5) % 3 == 0 for each in range(ROWS * COLUMNS)]

@@ -17,10 +17,7 @@ import numpy
 from jax.interpreters import mlir
 from jaxlib.mlir import ir
 
-try:
-    from . import loops  # in the package gpu_async
-except ImportError:
-    import loops
+from . import loops
 
 PLATFORM = "gpu_async"
 

@@ -3,10 +3,7 @@
 makes its own. A system is one thread's for each right-hand side.
 """
 
-try:
-    from .loops import Body, commas, end_parallel, function, parallel, typed  # in the package gpu_async
-except ImportError:
-    from loops import Body, commas, end_parallel, function, parallel, typed
+from .loops import Body, commas, end_parallel, function, parallel, typed
 
 
 class Arithmetic:

@@ -10,10 +10,7 @@ is the one's.
 
 import math
 
-try:
-    from . import places  # in the package gpu_async
-except ImportError:
-    import places
+from . import places
 
 # Threads among which a GPU shares what one thread of a CPU does in turn.
 GPU_THREADS = 16384

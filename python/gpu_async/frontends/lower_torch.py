@@ -1,33 +1,24 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Lowers a program in the torch dialect to linalg on tensors.
 
     pip install torch-mlir
-    python3 lower.py FILE.mlir > program.mlir
+    python3 -m gpu_async.frontends.lower_torch FILE.mlir > program.mlir
 
 FILE.mlir is what torch_mlir.fx.export_and_import(module, ..., output_type="torch")
-writes, with "raw" too, or one of the files here; PyTorch itself is not needed.
+writes, with "raw" too, or one of examples/torch; PyTorch itself is not needed.
 Scans, sorts and scatters, which torch-mlir leaves in a dialect of its own, become
 loops here. What torch-mlir cannot lower is an error that names the operation.
 """
 
 import argparse
 import functools
-import os
 import re
 import sys
 
 from torch_mlir import ir, passmanager
 from torch_mlir.dialects import torch as torch_dialect
 
-try:
-    from . import constants, decompositions, loops, places  # in the package gpu_async
-except ImportError:
-    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-    import constants
-    import decompositions
-    import loops
-    import places
+from . import constants, decompositions, loops, places
 
 # The second infers shapes, which losses with indices need, and takes longer.
 PIPELINES = ("torchdynamo-export-to-torch-backend-pipeline", "torch-function-to-torch-backend-pipeline")
@@ -353,7 +344,7 @@ def main():
             text = file.read()
         sys.stdout.write(lower(text, arguments.gpu))
     except (OSError, ValueError) as error:
-        raise SystemExit("lower.py: %s" % error)
+        raise SystemExit("lower_torch: %s" % error)
 
 
 if __name__ == "__main__":

@@ -7,10 +7,7 @@ import struct
 
 from torch_mlir import ir
 
-try:
-    from . import places  # in the package gpu_async
-except ImportError:
-    import places
+from . import places
 
 
 class Builder:

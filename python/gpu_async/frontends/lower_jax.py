@@ -1,9 +1,8 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Lowers a function that JAX traces to linalg on tensors.
 
     pip install jax jaxlib            # 0.10.2 is what it was tried with
-    python3 lower.py FILE.py FUNCTION 4x8xf32 8x16xf32 ... > program.mlir
+    python3 -m gpu_async.frontends.lower_jax FILE.py FUNCTION 4x8xf32 8x16xf32 ... > program.mlir
 
 FUNCTION is one of FILE.py's functions of arrays; the shapes are its arguments'.
 JAX writes StableHLO; jaxlib's own passes make linalg of it. Control flow, which
@@ -26,17 +25,7 @@ import jaxlib.mlir._mlir_libs._stablehlo as stablehlo_library
 from jaxlib.mlir import ir, passmanager
 from jaxlib.mlir.dialects import arith, scf
 
-try:
-    from . import constants, fourier, host_calls, loops, numerics, places  # in the package gpu_async
-except ImportError:
-    here = os.path.dirname(os.path.abspath(__file__))
-    sys.path[:0] = here, os.path.join(here, "..")
-    import constants
-    import fourier
-    import host_calls
-    import loops
-    import numerics
-    import places
+from . import constants, fourier, host_calls, loops, numerics, places
 
 # jaxlib looks for the Python module of a dialect at each operation of it, and has none for these.
 for dialect in ("bufferization", "complex", "index", "linalg", "shape", "tensor"):
@@ -49,7 +38,7 @@ def read_shape(text):
     match = re.fullmatch(r"((?:\d+x)*)([a-z]+\d+|i1)", text)
     names = {"i1": "bool", "bf16": "bfloat16"}
     if not match:
-        raise SystemExit("lower.py: %r is no shape; write for example 4x8xf32" % text)
+        raise SystemExit("lower_jax: %r is no shape; write for example 4x8xf32" % text)
     sizes, element = match.groups()
     name = names.get(element) or re.sub(
         r"^(ui|i|f)(?=\d)", lambda m: {"ui": "uint", "i": "int", "f": "float"}[m[1]], element
@@ -857,11 +846,11 @@ def main():
     arguments = parser.parse_args()
     spec = importlib.util.spec_from_file_location("program", arguments.file)
     if not spec or not os.path.isfile(arguments.file):
-        raise SystemExit("lower.py: %s is no file of Python" % arguments.file)
+        raise SystemExit("lower_jax: %s is no file of Python" % arguments.file)
     program = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(program)
     if not callable(getattr(program, arguments.function, None)):
-        raise SystemExit("lower.py: %s has no function %s" % (arguments.file, arguments.function))
+        raise SystemExit("lower_jax: %s has no function %s" % (arguments.file, arguments.function))
     function = getattr(program, arguments.function)
     try:
         parameters = inspect.signature(function)
@@ -872,13 +861,13 @@ def main():
             parameters.bind(*arguments.shape)
         except TypeError as error:
             raise SystemExit(
-                "lower.py: %s%s is given %d shape(s): %s; give one for each argument"
+                "lower_jax: %s%s is given %d shape(s): %s; give one for each argument"
                 % (arguments.function, parameters, len(arguments.shape), error)
             )
     try:
         sys.stdout.write(lower(trace(function, arguments.shape), gpu=arguments.gpu))
     except ValueError as error:
-        raise SystemExit("lower.py: %s" % error)
+        raise SystemExit("lower_jax: %s" % error)
 
 
 if __name__ == "__main__":

@@ -7,12 +7,8 @@ them takes n * n.
 
 import math
 
-try:
-    from .loops import Body, commas, function, typed  # in the package gpu_async
-    from .numerics import Arithmetic
-except ImportError:
-    from loops import Body, commas, function, typed
-    from numerics import Arithmetic
+from .loops import Body, commas, function, typed
+from .numerics import Arithmetic
 
 # Sums of so many terms are taken as they are.
 DIRECT = 32

@@ -11,8 +11,8 @@ PYTHON = tuple(
     os.path.join(os.path.realpath(sysconfig.get_path(each)), "") for each in ("stdlib", "platstdlib", "purelib", "platlib")
 )
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
-# These files call JAX's tracing, in the repository and in the package.
-OURS = ("from_jax.py", "jax_calls.py", "host_calls.py", "lower.py", "lower_jax.py", "lower_torch.py", "from_torch.py")
+# These files call JAX's tracing.
+OURS = ("from_jax.py", "jax_calls.py", "host_calls.py", "lower_jax.py", "lower_torch.py", "from_torch.py")
 
 
 def is_of_user(path):
