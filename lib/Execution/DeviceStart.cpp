@@ -7,6 +7,7 @@
 
 #include "Execution/DeviceStart.h"
 
+#include "GPUAsync/DeviceKinds.h"
 #include "Kernels/Common/Environment.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -16,6 +17,10 @@
 #include <cstdlib>
 
 using namespace llvm;
+using mlir::gpuasync::cpuDevice;
+using mlir::gpuasync::DeviceKind;
+using mlir::gpuasync::deviceKinds;
+using mlir::gpuasync::findDeviceKind;
 
 namespace gpuexec {
 
@@ -66,8 +71,8 @@ static std::string resolve(StringRef device) {
 }
 
 std::vector<std::string> DeviceStart::knownTargets(StringRef device) {
-  if (resolve(device) == "cpu")
-    return {"cpu"};
+  if (resolve(device) == cpuDevice.device)
+    return {cpuDevice.target};
   return {};
 }
 
@@ -77,13 +82,14 @@ static std::vector<std::string> targetsOf(StringRef wanted,
   std::string named = resolve(wanted);
   StringRef name = named;
   for (const Device &device : devices) {
-    StringRef kind = StringRef(device.device).split(':').first;
-    if (!device.why.empty() || !(name.empty() || name == "auto" ||
-                                 name == device.device || name == kind))
+    const DeviceKind *kind = findDeviceKind(device.device);
+    if (!device.why.empty() ||
+        !(name.empty() || name == "auto" || name == device.device ||
+          (kind && name == kind->device)))
       continue;
-    if (kind == "cpu" || device.arch.empty())
-      return {"cpu"};
-    return {(kind == "hip" ? "amdgcn:" : "nvptx:") + device.arch};
+    if (!kind || !kind->hasChips() || device.arch.empty())
+      return {cpuDevice.target};
+    return {std::string(kind->target) + ":" + device.arch};
   }
   return {};
 }
@@ -146,10 +152,15 @@ static std::string suggestDevice(StringRef text) {
   if (kind.equals_insensitive("gpu"))
     return "; auto is the first GPU there is, else the cpu";
   StringRef nearest;
-  unsigned least = 3;
-  for (StringRef known : {"cuda", "cpu", "hip", "auto"}) {
+  unsigned least = 2;
+  SmallVector<StringRef> names = {"auto"};
+  for (const DeviceKind &known : deviceKinds)
+    names.push_back(known.device);
+  for (StringRef known : names) {
     unsigned distance = kind.edit_distance_insensitive(known);
-    if (distance < least) {
+    // Of two that are equally near, the longer one has more in common.
+    if (distance < least ||
+        (distance == least && known.size() > nearest.size())) {
       least = distance;
       nearest = known;
     }

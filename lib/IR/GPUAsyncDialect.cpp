@@ -7,6 +7,7 @@
 
 #include "GPUAsync/IR/GPUAsyncDialect.h"
 
+#include "GPUAsync/DeviceKinds.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
 #include "mlir/Dialect/GPU/IR/CompilationInterfaces.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -208,6 +209,13 @@ FlatSymbolRefAttr CpuKernelAttr::getCounter() const {
   return dyn_cast_or_null<FlatSymbolRefAttr>(getOperations());
 }
 
+static_assert(uint32_t(ImageFormat::CPU) == GPUASYNC_IMAGE_CPU &&
+              uint32_t(ImageFormat::PTX) == GPUASYNC_IMAGE_PTX &&
+              uint32_t(ImageFormat::CUBIN) == GPUASYNC_IMAGE_CUBIN &&
+              uint32_t(ImageFormat::HSACO) == GPUASYNC_IMAGE_HSACO &&
+              uint32_t(ImageFormat::FATBIN) == GPUASYNC_IMAGE_FATBIN &&
+              getMaxEnumValForImageFormat() == GPUASYNC_IMAGE_FATBIN);
+
 LogicalResult ImageAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                 ImageFormat format, StringRef arch,
                                 StringAttr data, ArrayAttr functions) {
@@ -225,6 +233,12 @@ LogicalResult ImageAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (arch.empty())
     return emitError() << "an image of format " << stringifyImageFormat(format)
                        << " is for a chip, which it does not name";
+  const DeviceKind *kind =
+      findDeviceKindOfFormat(static_cast<uint32_t>(format));
+  if (!arch.starts_with(kind->chipPrefix()))
+    return emitError() << "an image of format " << stringifyImageFormat(format)
+                       << " is for a chip such as " << kind->exampleChip
+                       << ", not for '" << arch << "'";
   return success();
 }
 

@@ -69,7 +69,7 @@ listTargets(function_ref<std::string(const KernelTarget &)> describe) {
 
 /// As targets= has it.
 static std::string getUsage(const KernelTarget &kind) {
-  return (kind.getName() + (kind.getExampleChip().empty() ? "" : ":<chip>"))
+  return (Twine(kind.names.target) + (kind.names.hasChips() ? ":<chip>" : ""))
       .str();
 }
 
@@ -82,19 +82,20 @@ static FailureOr<Attribute> parseTarget(StringRef text,
   std::tie(name, chip) = text.trim().split(':');
   const auto *found =
       llvm::find_if(getKernelTargets(), [&](const KernelTarget *kind) {
-        return kind->getName() == name;
+        return kind->names.target == name;
       });
   if (found == getKernelTargets().end())
     return emitError() << "unknown target '" << name << "'; there are "
                        << listTargets(getUsage);
-  StringRef example = (*found)->getExampleChip();
-  if (example.empty() && text.contains(':'))
+  const DeviceKind &kind = (*found)->names;
+  if (!kind.hasChips() && text.contains(':'))
     return emitError() << name
                        << " takes no chip here; a processor is named by a "
-                          "target of the gpu.module, #gpu_async."
-                       << name << "<chip = \"" << chip << "\">";
-  if (!example.empty() && chip.empty())
-    return emitError() << "a chip is missing, as in " << name << ":" << example;
+                          "target of the gpu.module, "
+                       << kind.attribute << "<chip = \"" << chip << "\">";
+  if (kind.hasChips() && chip.empty())
+    return emitError() << "a chip is missing, as in " << name << ":"
+                       << kind.exampleChip;
   return (*found)->parse(chip, options, context, emitError);
 }
 
@@ -137,7 +138,7 @@ LowerKernelsPass::getTargets(gpu::GPUModuleOp kernels) {
         return emitError(kernels.getLoc())
                << "target " << target << " is not supported: there are "
                << listTargets([](const KernelTarget &kind) {
-                    return kind.getAttributeName().str();
+                    return std::string(kind.names.attribute);
                   });
       if (!llvm::is_contained(result, target))
         result.push_back(target);

@@ -36,7 +36,7 @@ public:
 private:
   LogicalResult refuse(InFlightDiagnostic diagnostic) const {
     return diagnostic << "this build of gpu-async compiles nothing for "
-                      << this->getName() << ": " << option
+                      << this->names.target << ": " << option
                       << " was OFF when it was configured";
   }
 

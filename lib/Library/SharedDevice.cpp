@@ -8,6 +8,7 @@
 #include "Library/SharedDevice.h"
 
 #include "Execution/DeviceStart.h"
+#include "GPUAsync/DeviceKinds.h"
 
 #include "gpuasync/Program.h"
 
@@ -93,7 +94,7 @@ Expected<std::shared_ptr<SharedDevice>> gpuexec::openDevice(StringRef name) {
   device->targets = std::move(*targets);
   auto [kind, number] =
       StringRef(gpuasync_context_device(device->context.get())).split(':');
-  device->isCpu = kind == "cpu";
+  device->isCpu = kind == mlir::gpuasync::cpuDevice.device;
   (void)number.getAsInteger(10, device->ordinal);
   device->queue =
       std::make_shared<DeviceQueue>(device->context.get(), device->ordinal);

@@ -9,6 +9,7 @@
 #include "ByAddress.h"
 #include "ConstantWrites.h"
 #include "Destinations.h"
+#include "GPUAsync/DeviceKinds.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
 #include "GPUAsync/IR/OpKinds.h"
 #include "GPUAsync/Transforms/StructureControlFlow.h"
@@ -181,16 +182,13 @@ bool gpuasync::needsOffload(ModuleOp module) {
 OffloadDevice gpuasync::getOffloadDevice(ArrayRef<std::string> targets) {
   // nvptx:sm_90a: 90.
   auto getChip = [](StringRef target) {
-    unsigned number;
-    return target.consume_front("nvptx:sm_") &&
-                   !target.consumeInteger(10, number)
-               ? number
-               : 0;
+    auto [name, chip] = target.split(':');
+    return name == cudaDevice.target ? getNvidiaChipNumber(chip) : 0;
   };
   auto areAll = [&](auto is) {
     return llvm::all_of(targets, [&](StringRef target) { return is(target); });
   };
-  if (areAll([](StringRef target) { return target == "cpu"; }))
+  if (areAll([](StringRef target) { return target == cpuDevice.target; }))
     return OffloadDevice::CPU;
   if (areAll([&](StringRef target) { return getChip(target) == 90; }))
     return OffloadDevice::SM90;

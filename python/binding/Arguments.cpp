@@ -46,12 +46,12 @@ Place::Place(gpuasync_executable *executable)
     : device(gpuasync_executable_device(executable)),
       kind(device.substr(0, device.find(':'))),
       context(gpuasync_executable_context(executable)) {
-  dlpackType = kind == "cuda"  ? dlpack::Cuda
-               : kind == "hip" ? dlpack::Rocm
-                               : dlpack::Cpu;
-  dlpackHostType = kind == "cuda"  ? dlpack::CudaHost
-                   : kind == "hip" ? dlpack::RocmHost
-                                   : dlpack::Cpu;
+  dlpackType = kind == cudaDevice.device  ? dlpack::Cuda
+               : kind == hipDevice.device ? dlpack::Rocm
+                                          : dlpack::Cpu;
+  dlpackHostType = kind == cudaDevice.device  ? dlpack::CudaHost
+                   : kind == hipDevice.device ? dlpack::RocmHost
+                                              : dlpack::Cpu;
   gpuasync_context_retain(context);
   // Without one calls say what is wrong.
   if (gpuasync_executable_keeps_arrays(executable))
@@ -696,8 +696,8 @@ bool Arguments::add(PyObject *object, const gpuasync_parameter &parameter,
         array->deviceType != place.dlpackType)
       return refuse(
           std::string("the array is on another device, ") +
-          (array->deviceType == dlpack::Cuda ? "cuda:" : "hip:") +
-          std::to_string(array->value.device) +
+          (array->deviceType == dlpack::Cuda ? cudaDevice : hipDevice).device +
+          ":" + std::to_string(array->value.device) +
           ", than the program, which runs on " + place.name() +
           "; pass numpy.asarray(a), which is a copy on the host, or compile "
           "both for one device");

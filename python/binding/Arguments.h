@@ -13,11 +13,16 @@
 #include "Python.h"
 
 #include "GPUAsync-C/GPUAsync.h"
+#include "GPUAsync/DeviceKinds.h"
 
 #include <memory>
 #include <optional>
 
 namespace binding {
+
+using mlir::gpuasync::cpuDevice;
+using mlir::gpuasync::cudaDevice;
+using mlir::gpuasync::hipDevice;
 
 class Storage;
 
@@ -29,7 +34,7 @@ public:
   Place(const Place &) = delete;
   Place &operator=(const Place &) = delete;
 
-  bool isCpu() const { return kind == "cpu"; }
+  bool isCpu() const { return kind == cpuDevice.device; }
   /// Whether results stay on the device, and calls wait for nothing.
   bool keepsArrays() const { return queue; }
   /// Whether work of calls that have ended may still use what they were given.

@@ -20,6 +20,7 @@
 #include "gpuasync/Lapack.h"
 
 #include <dlfcn.h>
+#include <iterator>
 #include <new>
 #include <string>
 #include <vector>
@@ -219,6 +220,19 @@ static PyModuleDef definition = {PyModuleDef_HEAD_INIT,
                                  nullptr,
                                  nullptr};
 
+/// Adds the names of the kinds of devices as `device_kinds`.
+static bool addDeviceKinds(PyObject *module) {
+  Ref names(PyTuple_New(std::size(mlir::gpuasync::deviceKinds)));
+  if (!names)
+    return false;
+  Py_ssize_t place = 0;
+  for (const mlir::gpuasync::DeviceKind &kind : mlir::gpuasync::deviceKinds)
+    if (PyTuple_SetItem(names.get(), place++,
+                        PyUnicode_FromString(kind.device)) < 0)
+      return false;
+  return PyModule_AddObjectRef(module, "device_kinds", names.get()) == 0;
+}
+
 } // namespace binding
 
 PyMODINIT_FUNC PyInit__binding() {
@@ -226,7 +240,8 @@ PyMODINIT_FUNC PyInit__binding() {
   Ref module(PyModule_Create(&definition));
   if (!module || !initErrors() || !initArguments() ||
       !initArray(module.get()) || !initFunction(module.get()) ||
-      !initExecutable(module.get()) || !addOptionNames(module.get()))
+      !initExecutable(module.get()) || !addOptionNames(module.get()) ||
+      !addDeviceKinds(module.get()))
     return nullptr;
   owner = interpreter();
   return module.release();

@@ -220,8 +220,9 @@ _OPTIONS = tuple(name.replace("-", "_") for name in _binding.OPTIONS)
 def _check_options(caller, device, options, own=()):
     """Refuses a device that is no text, and names that no option has."""
     if not isinstance(device, str):
-        raise TypeError("%s: a device is a text (\"auto\", \"cpu\", \"cuda\", \"cuda:1\", \"hip\"), not %s"
-                        % (caller, "None" if device is None else "of the type " + type(device).__name__))
+        kinds = ", ".join('"%s"' % each for each in ("auto", *_binding.device_kinds))
+        raise TypeError("%s: a device is a text (%s, or with a number, as in \"cuda:1\"), not %s"
+                        % (caller, kinds, "None" if device is None else "of the type " + type(device).__name__))
     for name in options:
         if name in _OPTIONS:
             continue

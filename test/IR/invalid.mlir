@@ -178,6 +178,16 @@ gpu_async.binary @k kernels [] images [#gpu_async.image<ptx, "" data = "p">]
 
 // -----
 
+// expected-error @+1 {{an image of format ptx is for a chip such as sm_90, not for 'gfx90a'}}
+gpu_async.binary @k kernels [] images [#gpu_async.image<ptx, "gfx90a" data = "p">]
+
+// -----
+
+// expected-error @+1 {{an image of format hsaco is for a chip such as gfx90a, not for 'sm_90'}}
+gpu_async.binary @k kernels [] images [#gpu_async.image<hsaco, "sm_90" data = "p">]
+
+// -----
+
 // expected-error @+1 {{a kernel needs a name}}
 gpu_async.binary @k kernels [#gpu_async.kernel<"">] images []
 

@@ -22,10 +22,10 @@
 // KIND-NOT: lower-kernels-options.mlir
 // KIND: error: targets=amdgpu:gfx942: unknown target 'amdgpu'; there are cpu, nvptx:<chip> and amdgcn:<chip>
 // NOGFX: error: targets=amdgcn: a chip is missing, as in amdgcn:gfx90a
-// GFX: error: targets=amdgcn:gfx9999: unknown chip 'gfx9999' for target amdgcn; LLVM {{.*}} knows {{[0-9]+}}, the nearest are gfx
+// GFX: error: targets=amdgcn:gfx9999: unknown chip 'gfx9999' for target amdgcn; LLVM {{.*}} knows {{[0-9]+}}, the nearest are gfx{{.*}}; the others are gfx{{.*}} gfx942
 // FEATURE: error: targets=amdgcn:gfx90a:wave64+: unknown feature 'wave64+'; there are xnack and sramecc, with + or -
 // ROCM: error: rocm=/nowhere has no amdgcn/bitcode/ocml.bc
-// CHIP: error: targets=nvptx:sm_9: unknown chip 'sm_9' for target nvptx; LLVM {{.*}} knows {{[0-9]+}}, the nearest are sm_89, sm_90
+// CHIP: error: targets=nvptx:sm_9: unknown chip 'sm_9' for target nvptx; LLVM {{.*}} knows {{[0-9]+}}, the nearest are sm_89, sm_90, {{.*}}; the others are sm_{{.*}}, sm_100,
 // LEVEL: error: opt-level=7 is not 0 to 3
 gpu.module @k {
   gpu.func @f() kernel { gpu.return }

@@ -8,6 +8,7 @@
 
 #include "Options.h"
 
+#include "GPUAsync/DeviceKinds.h"
 #include "Kernels/Common/Environment.h"
 #include "aot/NewFile.h"
 
@@ -583,8 +584,8 @@ Expected<Options> parseOptions(int argc, char **argv) {
                              getWord(*compile.play));
   if (checks) {
     if (o.device == "auto")
-      o.device = "cpu";
-    if (o.device != "cpu")
+      o.device = mlir::gpuasync::cpuDevice.device;
+    if (o.device != mlir::gpuasync::cpuDevice.device)
       return createStringError("--check: only on the cpu device, not on " +
                                o.device);
     if (o.emit)

@@ -15,6 +15,7 @@
 #include "Execution/DeviceStart.h"
 #include "Execution/Link.h"
 #include "Files.h"
+#include "GPUAsync/DeviceKinds.h"
 #include "GPUAsync/Kernels/Passes.h"
 #include "Kernels/Common/Environment.h"
 #include "Main.h"
@@ -133,7 +134,8 @@ static Error checkTargetNames(const Options &options) {
 
 /// Options that would say nothing about kernels for these targets.
 static Error checkTargets(const CompileOptions &compile) {
-  if (!compile.subgroupSize.isGiven() || is_contained(compile.targets, "cpu"))
+  if (!compile.subgroupSize.isGiven() ||
+      is_contained(compile.targets, mlir::gpuasync::cpuDevice.target))
     return Error::success();
   return createStringError("--subgroup-size=" + Twine(*compile.subgroupSize) +
                            ": only on the cpu device, not for " +
@@ -169,7 +171,7 @@ static Error compileOnly(const Options &options) {
     return input.takeError();
   CompileOptions compile = options.compile;
   if (compile.targets.empty())
-    compile.targets = {"cpu"};
+    compile.targets = {mlir::gpuasync::cpuDevice.target};
   if (Error error = checkTargets(compile))
     return error;
   return emitProgram(options, compile, std::move(*input), nameOf(options));

@@ -77,7 +77,7 @@ static LogicalResult checkAMDGCNChip(StringRef chip, StringRef features,
   if (chip.contains("generic"))
     return emitError() << "'" << chip
                        << "' is no chip: code is made for a certain one";
-  return checkChip(chip, features, "amdgcn", amdgcnTriple, emitError);
+  return checkChip(chip, features, hipDevice, amdgcnTriple, emitError);
 }
 
 static FailureOr<Attribute> parseTargetId(StringRef targetId, int optLevel,
@@ -112,7 +112,7 @@ static int64_t getWaveSize(ROCDLTargetAttr target) {
       return size;
   StringRef chip = target.getChip();
   unsigned major = 0;
-  if (!chip.consume_front("gfx") || chip.size() < 3 ||
+  if (!chip.consume_front(hipDevice.chipPrefix()) || chip.size() < 3 ||
       chip.drop_back(2).getAsInteger(10, major))
     return 64;
   return major >= 10 ? 32 : 64;
@@ -140,9 +140,9 @@ static FailureOr<std::string> findDeviceLibs(StringRef option, StringRef chip,
                                              Location loc) {
   if (option == "none")
     return std::string();
-  std::string forChip =
-      ("oclc_isa_version_" + chip.drop_front(StringRef("gfx").size()) + ".bc")
-          .str();
+  std::string forChip = ("oclc_isa_version_" +
+                         chip.drop_front(hipDevice.chipPrefix().size()) + ".bc")
+                            .str();
   const StringRef files[] = {"ocml.bc", "ockl.bc", forChip};
   auto getPath = [](StringRef folder, StringRef file) {
     llvm::SmallString<128> path(folder);
@@ -233,7 +233,8 @@ public:
 
 private:
   std::string getTargetName() const override {
-    return "amdgcn:" + getAMDGCNKernelTarget().getArch(target);
+    return std::string(hipDevice.target) + ":" +
+           getAMDGCNKernelTarget().getArch(target);
   }
   Attribute getTarget() const override { return target; }
   int64_t getSubgroupSize() const override { return getWaveSize(target); }
@@ -548,7 +549,7 @@ public:
   void registerDialects(DialectRegistry &registry) const override {
     OpPassManager pm(gpu::GPUModuleOp::getOperationName());
     addGPUStructurePasses(pm, [](OpPassManager &) {});
-    addROCDLPasses(pm, getExampleChip());
+    addROCDLPasses(pm, names.exampleChip);
     pm.getDependentDialects(registry);
     OpPassManager math(ModuleOp::getOperationName());
     math.addPass(createConvertMathToROCDL());

@@ -516,8 +516,7 @@ FailureOr<ImageAttr> gpuasync::lowerKernelsForCPU(gpu::GPUModuleOp kernels,
 namespace {
 class CPUTarget : public KernelTarget {
 public:
-  StringRef getName() const override { return "cpu"; }
-  StringRef getAttributeName() const override { return "#gpu_async.cpu"; }
+  CPUTarget() : KernelTarget(cpuDevice) {}
   bool takesAnyName() const override { return true; }
   bool has(Attribute target) const override {
     return isa<CpuTargetAttr>(target);

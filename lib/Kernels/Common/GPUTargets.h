@@ -19,9 +19,7 @@ namespace mlir::gpuasync {
 /// NVIDIA's devices.
 class NVPTXTargetKind : public KernelTarget {
 public:
-  StringRef getName() const override { return "nvptx"; }
-  StringRef getAttributeName() const override { return "#nvvm.target"; }
-  StringRef getExampleChip() const override { return "sm_90"; }
+  NVPTXTargetKind() : KernelTarget(cudaDevice) {}
   bool has(Attribute target) const override {
     return isa<NVVM::NVVMTargetAttr>(target);
   }
@@ -34,9 +32,7 @@ public:
 /// AMD's devices.
 class AMDGCNTargetKind : public KernelTarget {
 public:
-  StringRef getName() const override { return "amdgcn"; }
-  StringRef getAttributeName() const override { return "#rocdl.target"; }
-  StringRef getExampleChip() const override { return "gfx90a"; }
+  AMDGCNTargetKind() : KernelTarget(hipDevice) {}
   bool has(Attribute target) const override {
     return isa<ROCDL::ROCDLTargetAttr>(target);
   }

@@ -9,6 +9,7 @@
 #ifndef GPUASYNC_LIB_KERNELS_COMMON_KERNELLOWERING_H
 #define GPUASYNC_LIB_KERNELS_COMMON_KERNELLOWERING_H
 
+#include "GPUAsync/DeviceKinds.h"
 #include "GPUAsync/IR/GPUAsyncDialect.h"
 #include "mlir/Dialect/GPU/IR/CompilationInterfaces.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -41,14 +42,10 @@ using EmitErrorFn = function_ref<InFlightDiagnostic()>;
 /// state.
 class KernelTarget {
 public:
+  explicit KernelTarget(const DeviceKind &names) : names(names) {}
   virtual ~KernelTarget() = default;
 
-  /// What stands before the colon in targets=: "nvptx".
-  virtual StringRef getName() const = 0;
-  /// How its attribute is written: "#nvvm.target".
-  virtual StringRef getAttributeName() const = 0;
-  /// A chip, for errors about a missing one; "" for targets without chips.
-  virtual StringRef getExampleChip() const { return ""; }
+  const DeviceKind &names;
 
   /// Whether functions may have any name in its images.
   virtual bool takesAnyName() const { return false; }

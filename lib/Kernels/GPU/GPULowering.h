@@ -44,7 +44,7 @@ LogicalResult expandSubgroupOps(gpu::GPUModuleOp module, int64_t size,
 /// Checks a chip and features ("+a,-b") against LLVM's tables for `triple`,
 /// whose code generator has been initialised. LLVM itself only warns.
 LogicalResult checkChip(StringRef chip, StringRef features,
-                        StringRef targetName, StringRef triple,
+                        const DeviceKind &kind, StringRef triple,
                         EmitErrorFn emitError);
 
 //===----------------------------------------------------------------------===//

@@ -23,10 +23,11 @@
 using namespace mlir;
 using namespace mlir::gpuasync;
 
-/// An error about `name`, with the names that are nearest to it.
+/// An error about `name`. It lists the known names, the nearest ones first, or
+/// the nearest ones only.
 static LogicalResult reportUnknown(StringRef what, StringRef name,
                                    StringRef targetName,
-                                   SmallVector<StringRef> known,
+                                   SmallVector<StringRef> known, bool listsAll,
                                    EmitErrorFn emitError) {
   llvm::sort(known, [&](StringRef a, StringRef b) {
     return std::pair(name.edit_distance(a), a) <
@@ -37,26 +38,33 @@ static LogicalResult reportUnknown(StringRef what, StringRef name,
              << targetName << "; LLVM " << LLVM_VERSION_STRING << " knows "
              << known.size() << ", the nearest are ";
   llvm::interleaveComma(ArrayRef(known).take_front(4), diagnostic);
+  if (listsAll && known.size() > 4) {
+    diagnostic << "; the others are ";
+    llvm::interleaveComma(ArrayRef(known).drop_front(4), diagnostic);
+  }
   return diagnostic;
 }
 
 LogicalResult gpuasync::checkChip(StringRef chip, StringRef features,
-                                  StringRef targetName, StringRef tripleText,
+                                  const DeviceKind &kind, StringRef tripleText,
                                   EmitErrorFn emitError) {
   llvm::Triple triple(tripleText);
   std::string error;
   const llvm::Target *target =
       llvm::TargetRegistry::lookupTarget(triple, error);
   if (!target)
-    return emitError() << "this LLVM has no code generator for " << targetName
+    return emitError() << "this LLVM has no code generator for " << kind.target
                        << ": " << error;
   std::unique_ptr<llvm::MCSubtargetInfo> info(
       target->createMCSubtargetInfo(triple, "", ""));
   SmallVector<StringRef> chips, known;
   for (const auto &entry : info->getAllProcessorDescriptions())
-    chips.push_back(entry.Key);
+    if (StringRef(entry.Key).starts_with(kind.chipPrefix()) &&
+        !StringRef(entry.Key).contains("generic"))
+      chips.push_back(entry.Key);
   if (!llvm::is_contained(chips, chip))
-    return reportUnknown("chip", chip, targetName, chips, emitError);
+    return reportUnknown("chip", chip, kind.target, chips, /*listsAll=*/true,
+                         emitError);
   for (const auto &entry : info->getAllProcessorFeatures())
     known.push_back(entry.Key);
   SmallVector<StringRef> wanted;
@@ -66,7 +74,8 @@ LogicalResult gpuasync::checkChip(StringRef chip, StringRef features,
     if (!name.consume_front("+") && !name.consume_front("-"))
       return emitError() << "feature '" << feature << "' has no + or -";
     if (!llvm::is_contained(known, name))
-      return reportUnknown("feature", name, targetName, known, emitError);
+      return reportUnknown("feature", name, kind.target, known,
+                           /*listsAll=*/false, emitError);
   }
   return success();
 }

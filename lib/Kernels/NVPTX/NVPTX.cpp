@@ -63,7 +63,7 @@ static constexpr GPUVendor nvidia = {
 static LogicalResult checkNVPTXChip(StringRef chip, StringRef features,
                                     EmitErrorFn emitError) {
   NVVM::SerializeGPUModuleBase::init();
-  return checkChip(chip, features, "nvptx", nvptxTriple, emitError);
+  return checkChip(chip, features, cudaDevice, nvptxTriple, emitError);
 }
 
 //===----------------------------------------------------------------------===//
@@ -178,7 +178,7 @@ public:
 
 private:
   std::string getTargetName() const override {
-    return ("nvptx:" + target.getChip()).str();
+    return (Twine(cudaDevice.target) + ":" + target.getChip()).str();
   }
   Attribute getTarget() const override { return target; }
   int64_t getSubgroupSize() const override { return 32; }
@@ -200,13 +200,8 @@ private:
   void finish() override;
   FailureOr<SmallVector<ImageAttr>> makeImages() override;
 
-  /// sm_90a: 90.
   unsigned getChipNumber() const {
-    StringRef chip = target.getChip();
-    unsigned number;
-    return chip.consume_front("sm_") && !chip.consumeInteger(10, number)
-               ? number
-               : 0;
+    return getNvidiaChipNumber(target.getChip());
   }
   void refineChip();
   bool takesSignals();
