@@ -29,6 +29,10 @@ macro(gpuasync_find_mlir)
     ${GPUASYNC_LLVM_DEFINITIONS})
   target_compile_options(gpuasync_compiler_flags INTERFACE
     -fPIC -fno-exceptions -Wno-unused-parameter -Wno-missing-field-initializers)
+  # Statistics of passes are larger in an LLVM with assertions. Ours are too, then.
+  if(LLVM_ENABLE_ASSERTIONS)
+    target_compile_options(gpuasync_compiler_flags INTERFACE -UNDEBUG)
+  endif()
 endmacro()
 
 # gpuasync_tablegen(<out> <td> <args>...): mlir-tblgen <args> <td> -o <out>; the

@@ -6,6 +6,7 @@
 // table of kernels, in one gpu_async.binary.
 //===----------------------------------------------------------------------===//
 
+#include "GPUAsync/Decision.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
 #include "GPUAsync/IR/VerifyProgram.h"
 #include "GPUAsync/Kernels/CPU/Object.h"
@@ -202,6 +203,13 @@ LogicalResult LowerKernelsPass::lowerModule(gpu::GPUModuleOp kernels) {
     images.append(made->begin(), made->end());
   }
 
+  uint64_t bytes = 0;
+  for (auto image : llvm::map_range(images, llvm::CastTo<ImageAttr>))
+    bytes += image.getData() ? image.getData().size() : 0;
+  Decision(*this, kernels, "Kernels")
+      .count(numModules, "modules")
+      .count(numImages, "images", images.size())
+      .count(numImageBytes, "image-bytes", bytes);
   OpBuilder builder(kernels);
   BinaryOp::create(builder, kernels.getLoc(), kernels.getNameAttr(),
                    builder.getArrayAttr(table), builder.getArrayAttr(images));

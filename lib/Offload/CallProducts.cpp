@@ -6,6 +6,7 @@
 // host takes one.
 //===----------------------------------------------------------------------===//
 
+#include "GPUAsync/Decision.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
 #include "GPUAsync/Offload/Passes.h"
 #include "KernelNames.h"
@@ -237,8 +238,10 @@ LogicalResult CallProducts::rewrite(linalg::LinalgOp op, SymbolTable &symbols) {
   if (!product || !why.empty()) {
     if (!why.empty())
       op->emitRemark() << Product::isNotCalled << why;
+    Decision(*this, op, "ProductInTiles").count(numTiled, "tiled-products");
     return makeTiles(rewriter, op);
   }
+  Decision(*this, op, "ProductByLibrary").count(numCalled, "library-calls");
   // What it says is a fact of the device, and not of memory.
   has->setAttr("llvm.readnone", rewriter.getUnitAttr());
 

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BodyEffects.h"
+#include "GPUAsync/Decision.h"
 #include "GPUAsync/Offload/Passes.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -275,9 +276,11 @@ void DeviceIndices::runOnOperation() {
         canTake(cast<OffsetSizeAndStrideOpInterface>(op), numbers))
       slices.push_back(cast<OffsetSizeAndStrideOpInterface>(op));
   });
-  for (OffsetSizeAndStrideOpInterface op : slices)
+  for (OffsetSizeAndStrideOpInterface op : slices) {
+    Decision(*this, op, "SliceByDevice").count(numSlices, "slices");
     if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op.getOperation()))
       copySlice(slice, numbers);
     else
       writeSlice(cast<tensor::InsertSliceOp>(op.getOperation()), numbers);
+  }
 }

@@ -8,6 +8,7 @@
 
 #include "BodyEffects.h"
 #include "Contraction.h"
+#include "GPUAsync/Decision.h"
 #include "GPUAsync/Offload/Passes.h"
 #include "KernelNames.h"
 #include "OutputMaps.h"
@@ -494,12 +495,16 @@ struct FormGroups : public gpuasync::impl::GPUAsyncFormGroupsBase<FormGroups> {
           taken.insert(all[i]);
     }
     // From the front, so that what a group uses is there.
-    for (Group &group : llvm::reverse(groups))
+    for (Group &group : llvm::reverse(groups)) {
+      Decision(*this, group.root, "Group")
+          .count(numGroups, "groups")
+          .count(numOps, "ops-in-groups", group.members.size());
       if ((blas == BlasMode::Off || !leaveProduct(group, rewriter)) &&
           failed(makeBlocks(group, rewriter))) {
         group.root->emitOpError("cannot be cut into tiles");
         return signalPassFailure();
       }
+    }
     getOperation()->walk(sinkDestinations);
     // Of what is the block's own it keeps its tile only.
     RewritePatternSet patterns(&getContext());

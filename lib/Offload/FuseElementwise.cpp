@@ -9,6 +9,7 @@
 #include "BodyEffects.h"
 #include "Contraction.h"
 #include "Destinations.h"
+#include "GPUAsync/Decision.h"
 #include "GPUAsync/Offload/Passes.h"
 #include "OutputMaps.h"
 #include "Schedule.h"
@@ -523,6 +524,12 @@ struct FuseElementwise
                                        greedily)))
         return signalPassFailure();
     }
+    auto countLinalg = [&] {
+      uint64_t count = 0;
+      getOperation()->walk([&](linalg::LinalgOp) { ++count; });
+      return count;
+    };
+    uint64_t before = countLinalg();
     if (failed(generalize()))
       return signalPassFailure();
     widenSums(getOperation(), Schedule::get(device).hasTensorCores);
@@ -533,6 +540,10 @@ struct FuseElementwise
     readElements();
     loopOverIterations();
     splitDestinations(getOperation());
+    if (uint64_t after = countLinalg(); after != before)
+      Decision(*this, getOperation(), "Fused")
+          .count(numBefore, "ops-before", before)
+          .count(numAfter, "ops-after", after);
   }
 
 private:

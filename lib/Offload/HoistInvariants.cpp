@@ -6,6 +6,7 @@
 // belong where they are used, since fusion then needs no memory for them.
 //===----------------------------------------------------------------------===//
 
+#include "GPUAsync/Decision.h"
 #include "GPUAsync/Offload/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -70,7 +71,8 @@ namespace {
 class Invariants {
 public:
   Invariants(LoopLikeOpInterface loop, Block &block);
-  void hoist();
+  /// Returns how many ops have left the loop.
+  unsigned hoist();
 
 private:
   bool isInvariant(Value value) {
@@ -175,7 +177,7 @@ Value Invariants::hoist(Value value) {
   return outside.lookup(value);
 }
 
-void Invariants::hoist() {
+unsigned Invariants::hoist() {
   for (Operation *op : all) {
     auto structured = dyn_cast<linalg::LinalgOp>(op);
     if (!structured || !isWorthwhile(structured))
@@ -189,6 +191,7 @@ void Invariants::hoist() {
   for (Operation *op : llvm::reverse(all))
     if (isOpTriviallyDead(op))
       op->erase();
+  return hoisted.size();
 }
 
 namespace {
@@ -196,12 +199,14 @@ struct HoistInvariants
     : public gpuasync::impl::GPUAsyncHoistInvariantsBase<HoistInvariants> {
   void runOnOperation() override {
     // The innermost first: what leaves one loop may leave the next.
-    getOperation()->walk([](LoopLikeOpInterface loop) {
+    getOperation()->walk([&](LoopLikeOpInterface loop) {
       if (!isa<scf::ForOp, scf::WhileOp>(loop))
         return;
       for (Region *region : loop.getLoopRegions())
         if (llvm::hasSingleElement(*region))
-          Invariants(loop, region->front()).hoist();
+          if (unsigned count = Invariants(loop, region->front()).hoist())
+            Decision(*this, loop, "Hoisted")
+                .count(numHoisted, "hoisted-ops", count);
     });
   }
 };

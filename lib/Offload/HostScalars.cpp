@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BodyEffects.h"
+#include "GPUAsync/Decision.h"
 #include "GPUAsync/Offload/Passes.h"
 #include "GPUAsync/Upstream/Faults.h"
 
@@ -144,8 +145,18 @@ struct HostScalars
     scf::WhileOp::getCanonicalizationPatterns(patterns, &getContext());
     scf::ForOp::getCanonicalizationPatterns(patterns, &getContext());
     guardFaultyPatterns(patterns);
+    auto countNumbers = [&] {
+      uint64_t count = 0;
+      getOperation()->walk(
+          [&](linalg::LinalgOp op) { count += !op.getNumLoops(); });
+      return count;
+    };
+    uint64_t before = countNumbers();
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
-      signalPassFailure();
+      return signalPassFailure();
+    if (uint64_t after = countNumbers(); after < before)
+      Decision(*this, getOperation(), "OnHost")
+          .count(numMoved, "moved-ops", before - after);
   }
 };
 } // namespace

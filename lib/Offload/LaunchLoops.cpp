@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Distribute.h"
+#include "GPUAsync/Decision.h"
 #include "GPUAsync/Offload/Passes.h"
 #include "Schedule.h"
 
@@ -293,8 +294,10 @@ struct LaunchLoops
       if (loop->getParentOfType<gpu::LaunchOp>())
         continue;
       HostLoop host(loop);
-      if (host.isWorthwhile())
-        host.makeKernel();
+      if (!host.isWorthwhile())
+        continue;
+      Decision(*this, loop, "LoopInKernel").count(numLoops, "loops");
+      host.makeKernel();
     }
   }
 };

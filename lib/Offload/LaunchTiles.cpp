@@ -10,6 +10,7 @@
 #include "BodyEffects.h"
 #include "Contraction.h"
 #include "Distribute.h"
+#include "GPUAsync/Decision.h"
 #include "GPUAsync/Offload/Passes.h"
 #include "KernelNames.h"
 #include "OwnMemory.h"
@@ -385,7 +386,9 @@ void LaunchTiles::runOnOperation() {
     }
     return WalkResult::advance();
   });
-  for (LoopLikeOpInterface loop : loops)
+  for (LoopLikeOpInterface loop : loops) {
+    Decision(*this, loop, "Launch").count(numLaunches, "launches");
     if (failed(launch(loop)))
       return signalPassFailure();
+  }
 }

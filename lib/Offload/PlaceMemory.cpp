@@ -9,6 +9,7 @@
 #include "Apart.h"
 #include "ByAddress.h"
 #include "GPUAsync/Analysis/Memory/KernelEffects.h"
+#include "GPUAsync/Decision.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
 #include "GPUAsync/Offload/Passes.h"
 #include "SameMemory.h"
@@ -838,4 +839,10 @@ void PlaceMemory::runOnOperation() {
       if (piece.isWritten == isWritten && failed(placePiece(piece)))
         return signalPassFailure();
   offload::assertApart(getOperation(), shared);
+  Decision(*this, getOperation(), "Placed")
+      .count(numAllocations, "device-buffers",
+             countOps<gpu::AllocOp>(getOperation()))
+      .count(numCopies, "copies", countOps<gpu::MemcpyOp>(getOperation()))
+      .count(numRegistered, "registered",
+             countOps<gpu::HostRegisterOp>(getOperation()));
 }

@@ -7,6 +7,7 @@
 // whose iterations are threads, they go one after the other.
 //===----------------------------------------------------------------------===//
 
+#include "GPUAsync/Decision.h"
 #include "GPUAsync/Offload/Passes.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -171,9 +172,17 @@ struct ReduceParallelLoops
     });
     IRRewriter rewriter(&getContext());
     // Inner ones come first.
-    for (scf::ParallelOp loop : loops)
-      isInThread(loop) ? reduceInThread(loop, rewriter)
-                       : reduceByBuffers(loop, rewriter);
+    for (scf::ParallelOp loop : loops) {
+      bool inThread = isInThread(loop);
+      if (inThread)
+        Decision(*this, loop, "ReducedInThread")
+            .count(numInThread, "in-threads");
+      else
+        Decision(*this, loop, "ReducedByBuffers")
+            .count(numByBuffers, "by-buffers");
+      inThread ? reduceInThread(loop, rewriter)
+               : reduceByBuffers(loop, rewriter);
+    }
   }
 };
 } // namespace

@@ -11,6 +11,7 @@
 #include "Combiner.h"
 #include "Contraction.h"
 #include "Destinations.h"
+#include "GPUAsync/Decision.h"
 #include "GPUAsync/Offload/Passes.h"
 #include "KernelNames.h"
 #include "Schedule.h"
@@ -316,6 +317,12 @@ struct SplitReductions
           products.emplace_back(structured, parts);
       return WalkResult::advance();
     });
+    for (linalg::LinalgOp op : llvm::concat<linalg::LinalgOp>(
+             llvm::make_first_range(found), llvm::make_first_range(choices)))
+      Decision(*this, op, "SplitReduction")
+          .count(numReductions, "split-reductions");
+    for (linalg::LinalgOp op : llvm::make_first_range(products))
+      Decision(*this, op, "SplitProduct").count(numProducts, "split-products");
     IRRewriter rewriter(&getContext());
     for (auto &[op, tile] : found)
       if (failed(split(op, tile, schedule.threads == 1, rewriter)))

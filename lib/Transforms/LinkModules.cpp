@@ -6,6 +6,7 @@
 // the same attributes.
 //===----------------------------------------------------------------------===//
 
+#include "GPUAsync/Decision.h"
 #include "GPUAsync/Transforms/Passes.h"
 
 #include "GPUAsync/IR/GPUAsyncOps.h"
@@ -200,6 +201,7 @@ void LinkModules::link(ModuleOp program) {
     }
     moved[module.getNameAttr()] =
         Moved{group.module.getNameAttr(), std::move(*renames)};
+    Decision(*this, module, "Linked").count(numLinked, "linked-modules");
     module.erase();
   }
   if (moved.empty())

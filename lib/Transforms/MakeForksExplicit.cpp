@@ -6,6 +6,7 @@
 // several, a release where it has none, and loops carry what they use.
 //===----------------------------------------------------------------------===//
 
+#include "GPUAsync/Decision.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
 #include "GPUAsync/IR/RegionTokens.h"
 #include "GPUAsync/Transforms/Passes.h"
@@ -389,9 +390,17 @@ struct MakeForksExplicit
     if (failedAny)
       return signalPassFailure();
 
+    uint64_t forks = countOps<ForkOp>(getOperation());
+    uint64_t releases = countOps<ReleaseOp>(getOperation());
     Linearizer linearizer;
     for (Region &region : getOperation()->getRegions())
       linearizer.run(region);
+    forks = countOps<ForkOp>(getOperation()) - forks;
+    releases = countOps<ReleaseOp>(getOperation()) - releases;
+    if (forks || releases)
+      Decision(*this, getOperation(), "Forks")
+          .count(numForks, "forks", forks)
+          .count(numReleases, "releases", releases);
   }
 };
 

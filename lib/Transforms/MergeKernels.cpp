@@ -6,6 +6,7 @@
 // are kernels, so that all that follows sees each of them once.
 //===----------------------------------------------------------------------===//
 
+#include "GPUAsync/Decision.h"
 #include "GPUAsync/Transforms/Passes.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -134,6 +135,8 @@ void MergeKernels::merge(ModuleOp program) {
       for (Outlined *other : ArrayRef(group).drop_front(first + 1)) {
         if (!other->module || !areEqual(group[first]->module, other->module))
           continue;
+        Decision(*this, other->launch, "Merged")
+            .count(numMerged, "merged-kernels");
         other->launch.setKernelAttr(group[first]->launch.getKernelAttr());
         other->module.erase();
         other->module = gpu::GPUModuleOp();

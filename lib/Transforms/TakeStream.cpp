@@ -7,6 +7,7 @@
 // of the host's last wait.
 //===----------------------------------------------------------------------===//
 
+#include "GPUAsync/Decision.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
 #include "GPUAsync/Transforms/Passes.h"
 
@@ -51,6 +52,10 @@ struct TakeStream : public gpuasync::impl::GPUAsyncTakeStreamBase<TakeStream> {
               function.getLoc())))
         return signalPassFailure();
       orderInto(function, function.getArgument(index));
+      Decision(*this, function, "StreamOfCaller")
+          .count(numFunctions, "functions")
+          .count(numHostWaits, "host-waits",
+                 countOps<StreamSynchronizeOp, EventSynchronizeOp>(function));
     }
   }
 

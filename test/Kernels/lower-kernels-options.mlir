@@ -30,3 +30,6 @@
 gpu.module @k {
   gpu.func @f() kernel { gpu.return }
 }
+
+// RUN: gpu-opt %s -gpu-async-lower-kernels=targets=cpu,nvptx:sm_90 --remarks-filter=gpu-async-lower-kernels --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=DECISION
+// DECISION: :{{[1-9][0-9]*:[0-9]+}}: remark: [Passed] Kernels | Category:gpu-async-lower-kernels | image-bytes={{[1-9][0-9]+}}, images={{[23]}}, modules=1{{$}}

@@ -163,3 +163,7 @@ func.func @named(%a: memref<128x96xf32>, %b: memref<96x80xf32>, %c: memref<128x8
   linalg.matmul ins(%a, %b : memref<128x96xf32>, memref<96x80xf32>) outs(%c : memref<128x80xf32>)
   return
 }
+
+// RUN: gpu-opt %s -split-input-file -gpu-async-offload="device=gpu place=off blas=auto" --remarks-filter=gpu-async-call-products --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=DECISION
+// DECISION: :{{[1-9][0-9]*:[0-9]+}}: remark: [Passed] ProductByLibrary | Category:gpu-async-call-products | Function=product | library-calls=1{{$}}
+// DECISION: :{{[1-9][0-9]*:[0-9]+}}: remark: [Passed] ProductInTiles | Category:gpu-async-call-products | Function=strided | tiled-products=1{{$}}

@@ -68,3 +68,6 @@ func.func @known(%x: tensor<6x5xf32>, %at: index, %i: tensor<index>) -> (tensor<
   %t = tensor.extract_slice %x[0, 0] [%n, 5] [1, 1] : tensor<6x5xf32> to tensor<?x5xf32>
   return %s, %t : tensor<2x5xf32>, tensor<?x5xf32>
 }
+
+// RUN: gpu-opt %s -gpu-async-device-indices=device=gpu --remarks-filter=gpu-async-device-indices --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=DECISION
+// DECISION: :{{[1-9][0-9]*:[0-9]+}}: remark: [Passed] SliceByDevice | Category:gpu-async-device-indices | Function=computed | slices=1{{$}}

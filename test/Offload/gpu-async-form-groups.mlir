@@ -196,3 +196,6 @@ func.func @computed_rows(%x: tensor<20000x10000xf32>, %a: tensor<10000xf32>) -> 
   %r = linalg.matvec ins(%y, %a : tensor<20000x10000xf32>, tensor<10000xf32>) outs(%f : tensor<20000xf32>) -> tensor<20000xf32>
   return %r : tensor<20000xf32>
 }
+
+// RUN: gpu-opt %s -split-input-file -gpu-async-fuse-elementwise -gpu-async-form-groups=device=gpu --remarks-filter=gpu-async-form-groups --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=DECISION
+// DECISION: :{{[1-9][0-9]*:[0-9]+}}: remark: [Passed] Group | Category:gpu-async-form-groups | Function=softmax | groups=1, ops-in-groups=6{{$}}

@@ -472,3 +472,6 @@ func.func @sumFromConstant(%x: tensor<64xf32>, %n: f32) -> tensor<f32> {
   } -> tensor<f32>
   return %r : tensor<f32>
 }
+
+// RUN: gpu-opt %s -split-input-file -gpu-async-fuse-elementwise --remarks-filter=gpu-async-fuse-elementwise --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=DECISION
+// DECISION: :{{[1-9][0-9]*:[0-9]+}}: remark: [Passed] Fused | Category:gpu-async-fuse-elementwise | Function=chain | ops-after=1, ops-before=3{{$}}

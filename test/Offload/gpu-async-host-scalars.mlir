@@ -184,3 +184,6 @@ func.func @twoElements(%n: i32) -> tensor<1xi32> {
   } -> tensor<1xi32>
   return %r : tensor<1xi32>
 }
+
+// RUN: gpu-opt %s -gpu-async-host-scalars --remarks-filter=gpu-async-host-scalars --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=DECISION
+// DECISION: :{{[1-9][0-9]*:[0-9]+}}: remark: [Passed] OnHost | Category:gpu-async-host-scalars | Function=counted | moved-ops=2{{$}}

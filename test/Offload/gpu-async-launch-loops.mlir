@@ -195,3 +195,6 @@ func.func @calls(%n: index) {
   }
   return
 }
+
+// RUN: gpu-opt %s -gpu-async-launch-loops --remarks-filter=gpu-async-launch-loops --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=DECISION
+// DECISION: :{{[1-9][0-9]*:[0-9]+}}: remark: [Passed] LoopInKernel | Category:gpu-async-launch-loops | Function=all | loops=1{{$}}

@@ -279,3 +279,6 @@ func.func @tensors(%x: tensor<4xf32>) -> tensor<4xf32> {
   }
   return %r : tensor<4xf32>
 }
+
+// RUN: not gpu-opt %s -split-input-file -gpu-async-launch-tiles=device=cpu --remarks-filter=gpu-async-launch-tiles --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=DECISION
+// DECISION: :{{[1-9][0-9]*:[0-9]+}}: remark: [Passed] Launch | Category:gpu-async-launch-tiles | Function=tiles | launches=1{{$}}

@@ -339,3 +339,6 @@ func.func @no_alias(%a: memref<4xf32> {llvm.noalias}, %p: !llvm.ptr) -> f32 {
   %v = llvm.load %p : !llvm.ptr -> f32
   return %v : f32
 }
+
+// RUN: not gpu-opt %s -split-input-file -gpu-async-place-memory=device=gpu --remarks-filter=gpu-async-place-memory --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=DECISION
+// DECISION: :{{[1-9][0-9]*:[0-9]+}}: remark: [Passed] Placed | Category:gpu-async-place-memory | Function=elements | copies=1, device-buffers=1, registered=0{{$}}

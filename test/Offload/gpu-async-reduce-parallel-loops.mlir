@@ -73,3 +73,7 @@ func.func @effects(%a: memref<4xf32>, %init: f32) -> f32 {
   }
   return %r : f32
 }
+
+// RUN: gpu-opt %s -gpu-async-reduce-parallel-loops --remarks-filter=gpu-async-reduce-parallel-loops --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=DECISION
+// DECISION: :{{[1-9][0-9]*:[0-9]+}}: remark: [Passed] ReducedByBuffers | Category:gpu-async-reduce-parallel-loops | Function=sum | by-buffers=1{{$}}
+// DECISION: :{{[1-9][0-9]*:[0-9]+}}: remark: [Passed] ReducedInThread | Category:gpu-async-reduce-parallel-loops | Function=in_a_thread | in-threads=1{{$}}

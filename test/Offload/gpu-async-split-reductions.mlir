@@ -225,3 +225,6 @@ func.func @windows(%x: tensor<64x30x30x1xf32>, %y: tensor<64x28x28x32xf32>, %sta
   } -> tensor<3x3x1x32xf32>
   return %r : tensor<3x3x1x32xf32>
 }
+
+// RUN: gpu-opt %s -split-input-file -gpu-async-split-reductions=device=gpu --remarks-filter=gpu-async-split-reductions --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=DECISION
+// DECISION: :{{[1-9][0-9]*:[0-9]+}}: remark: [Passed] SplitReduction | Category:gpu-async-split-reductions | Function=all | split-reductions=1{{$}}

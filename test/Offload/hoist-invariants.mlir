@@ -175,3 +175,7 @@ func.func @asserted(%a: tensor<8xi32>, %k: index, %fits: i1, %s0: tensor<i32>) -
   }
   return %r : tensor<i32>
 }
+
+// RUN: gpu-opt %s -split-input-file -pass-pipeline="builtin.module(func.func(gpu-async-hoist-invariants))" --remarks-filter=gpu-async-hoist-invariants --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=DECISION
+// DECISION: :{{[1-9][0-9]*:[0-9]+}}: remark: [Passed] Hoisted | Category:gpu-async-hoist-invariants | Function=nested | hoisted-ops=1{{$}}
+// DECISION: :{{[1-9][0-9]*:[0-9]+}}: remark: [Passed] Hoisted | Category:gpu-async-hoist-invariants | Function=elements | hoisted-ops=2{{$}}

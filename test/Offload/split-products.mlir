@@ -86,3 +86,6 @@ func.func @vector(%x: tensor<4096xf32>, %w: tensor<4096x4096xf32>) -> tensor<409
       outs(%f : tensor<4096xf32>) -> tensor<4096xf32>
   return %p : tensor<4096xf32>
 }
+
+// RUN: gpu-opt %s -gpu-async-split-reductions=device=sm_80 --remarks-filter=gpu-async-split-reductions --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=DECISION
+// DECISION: :{{[1-9][0-9]*:[0-9]+}}: remark: [Passed] SplitProduct | Category:gpu-async-split-reductions | Function=zeros | split-products=1{{$}}

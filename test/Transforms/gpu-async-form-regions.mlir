@@ -515,3 +515,7 @@ func.func @loops(%n: index, %flag: i1) {
   gpu_async.stream.destroy %s idle
   return
 }
+
+// RUN: gpu-opt %s -gpu-async-form-regions --remarks-filter=gpu-async-form-regions --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=DECISION
+// DECISION: :{{[1-9][0-9]*:[0-9]+}}: remark: [Passed] Region | Category:gpu-async-form-regions | Function=straight | ops-in-regions=2, regions=1{{$}}
+// DECISION: :{{[1-9][0-9]*:[0-9]+}}: remark: [Passed] Region | Category:gpu-async-form-regions | Function=own_stream | ops-in-regions=4, regions=1{{$}}

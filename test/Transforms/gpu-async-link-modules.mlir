@@ -170,3 +170,6 @@ module @outer {
     }
   }
 }
+
+// RUN: gpu-opt %s -split-input-file -gpu-async-link-modules --remarks-filter=gpu-async-link-modules --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=DECISION
+// DECISION: :{{[1-9][0-9]*:[0-9]+}}: remark: [Passed] Linked | Category:gpu-async-link-modules | linked-modules=1{{$}}

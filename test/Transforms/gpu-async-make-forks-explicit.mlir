@@ -83,3 +83,6 @@ func.func @in_regions(%x: memref<8xf32>, %v: f32, %n: index) {
   }
   return
 }
+
+// RUN: gpu-opt %s -gpu-async-make-forks-explicit --remarks-filter=gpu-async-make-forks-explicit --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=DECISION
+// DECISION: remark: [Passed] Forks | Category:gpu-async-make-forks-explicit | forks=5, releases=3{{$}}

@@ -113,3 +113,6 @@ module attributes {gpu.container_module} {
   gpu.module @m_kernel_0 { gpu.func @m_kernel() kernel { gpu.return } }
   gpu.module @m_kernel_1 { gpu.func @m_kernel() kernel { gpu.return } }
 }
+
+// RUN: gpu-opt %s -split-input-file -gpu-kernel-outlining -gpu-async-merge-kernels --remarks-filter=gpu-async-merge-kernels --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=DECISION
+// DECISION: :{{[1-9][0-9]*:[0-9]+}}: remark: [Passed] Merged | Category:gpu-async-merge-kernels | Function=layers | merged-kernels=1{{$}}

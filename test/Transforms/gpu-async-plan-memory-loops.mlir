@@ -290,3 +290,6 @@ func.func @stay(%n: index, %v: f32, %y: !m, %h: memref<i1>) {
   }
   return
 }
+
+// RUN: gpu-opt %s -gpu-async-plan-memory --remarks-filter=gpu-async-plan-memory --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=DECISION
+// DECISION: :{{[1-9][0-9]*:[0-9]+}}: remark: [Passed] HoistedAllocations | Category:gpu-async-plan-memory | Function=ordered | hoisted-buffers=1{{$}}

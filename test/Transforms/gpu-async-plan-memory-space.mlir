@@ -168,3 +168,7 @@ func.func private @outside(%t: !gpu_async.token, %v: f32) {
   gpu_async.wait [%a, %b]
   return
 }
+
+// RUN: gpu-opt %s -gpu-async-plan-memory=space=true --remarks-filter=gpu-async-plan-memory --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=DECISION
+// DECISION: :{{[1-9][0-9]*:[0-9]+}}: remark: [Passed] WaitForMemory | Category:gpu-async-plan-memory | Function=branches | waits-added=1{{$}}
+// DECISION: :{{[1-9][0-9]*:[0-9]+}}: remark: [Passed] Planned | Category:gpu-async-plan-memory | Function=branches | allocations=2, buffers=1, bytes=256, bytes-before=512{{$}}

@@ -356,3 +356,6 @@ func.func @constant_sizes(%v: f32) {
   %fy = gpu_async.dealloc async %y : memref<3x?xf32>
   return
 }
+
+// RUN: gpu-opt %s -gpu-async-plan-memory --remarks-filter=gpu-async-plan-memory --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=DECISION
+// DECISION: :{{[1-9][0-9]*:[0-9]+}}: remark: [Passed] Planned | Category:gpu-async-plan-memory | Function=chain | allocations=3, buffers=1, bytes=512, bytes-before=768{{$}}

@@ -273,3 +273,7 @@ func.func @allocates(%x: memref<8xf32>) {
   gpu_async.stream.destroy %s0 idle
   return
 }
+
+// RUN: not gpu-opt %s -split-input-file -gpu-async-take-stream --remarks-filter=gpu-async-take-stream --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=DECISION
+// DECISION: :{{[1-9][0-9]*:[0-9]+}}: remark: [Passed] StreamOfCaller | Category:gpu-async-take-stream | Function=twoStreams | functions=1, host-waits=0{{$}}
+// DECISION: :{{[1-9][0-9]*:[0-9]+}}: remark: [Passed] StreamOfCaller | Category:gpu-async-take-stream | Function=otherEvent | functions=1, host-waits=1{{$}}

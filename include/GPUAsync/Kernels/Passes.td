@@ -71,6 +71,14 @@ def GPUAsyncLowerKernels
     Option<"toolTimeout", "tool-timeout", "int64_t", /*default=*/"600",
            "Seconds that ptxas or a linker may take, 0 for no limit">,
   ];
+  let statistics = [
+    Statistic<"numModules", "modules",
+              "Modules of kernels that were compiled">,
+    Statistic<"numImages", "images",
+              "Images that they became">,
+    Statistic<"numImageBytes", "image-bytes",
+              "Bytes of the images">
+  ];
 }
 
 def GPUAsyncInstrumentAccesses

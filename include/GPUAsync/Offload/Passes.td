@@ -81,6 +81,12 @@ def GPUAsyncReduceParallelLoops
                            "::mlir::memref::MemRefDialect",
                            "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];
+  let statistics = [
+    Statistic<"numInThread", "in-threads",
+              "Reductions that one thread computes">,
+    Statistic<"numByBuffers", "by-buffers",
+              "Reductions by buffers of partial results">
+  ];
 }
 
 def GPUAsyncLowerTensorOps
@@ -130,6 +136,10 @@ def GPUAsyncHoistInvariants
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect"];
+  let statistics = [
+    Statistic<"numHoisted", "hoisted-ops",
+              "Ops that were moved out of a loop">
+  ];
 }
 
 def GPUAsyncFuseElementwise
@@ -152,6 +162,12 @@ def GPUAsyncFuseElementwise
            "::mlir::gpuasync::OffloadDevice::CPU",
            "For which device ops are fused">,
   ];
+  let statistics = [
+    Statistic<"numBefore", "ops-before",
+              "Linalg ops before fusion">,
+    Statistic<"numAfter", "ops-after",
+              "Linalg ops after fusion">
+  ];
 }
 
 def GPUAsyncHostScalars
@@ -165,6 +181,10 @@ def GPUAsyncHostScalars
   let dependentDialects = ["::mlir::tensor::TensorDialect",
                            "::mlir::scf::SCFDialect",
                            "::mlir::arith::ArithDialect"];
+  let statistics = [
+    Statistic<"numMoved", "moved-ops",
+              "Ops on single numbers that the host computes">
+  ];
 }
 
 def GPUAsyncDeviceIndices
@@ -189,6 +209,10 @@ def GPUAsyncDeviceIndices
     Option<"place", "place", "::mlir::gpuasync::PlaceMode",
            "::mlir::gpuasync::PlaceMode::Copy",
            "Where arguments and results of functions are">,
+  ];
+  let statistics = [
+    Statistic<"numSlices", "slices",
+              "Slices whose place the device computes">
   ];
 }
 
@@ -223,6 +247,12 @@ def GPUAsyncSplitReductions
            "::mlir::gpuasync::BlasMode::Off",
            "Who computes matrix products that are fused with nothing">,
   ];
+  let statistics = [
+    Statistic<"numReductions", "split-reductions",
+              "Reductions that were split">,
+    Statistic<"numProducts", "split-products",
+              "Matrix products that were split">
+  ];
 }
 
 def GPUAsyncFormGroups
@@ -255,6 +285,12 @@ def GPUAsyncFormGroups
     Option<"blas", "blas", "::mlir::gpuasync::BlasMode",
            "::mlir::gpuasync::BlasMode::Off",
            "Who computes matrix products that are fused with nothing">,
+  ];
+  let statistics = [
+    Statistic<"numGroups", "groups",
+              "Groups of linalg ops that share tiles">,
+    Statistic<"numOps", "ops-in-groups",
+              "Linalg ops in the groups">
   ];
 }
 
@@ -304,6 +340,12 @@ def GPUAsyncCallProducts
            "::mlir::gpuasync::OffloadDevice::CPU",
            "For which device the workspace is">,
   ];
+  let statistics = [
+    Statistic<"numCalled", "library-calls",
+              "Matrix products that call a library">,
+    Statistic<"numTiled", "tiled-products",
+              "Matrix products that stay kernels">
+  ];
 }
 
 def GPUAsyncLaunchTiles
@@ -335,6 +377,10 @@ def GPUAsyncLaunchTiles
     Option<"vectorBits", "vector-bits", "int64_t", "128",
            "Bits of each">,
   ];
+  let statistics = [
+    Statistic<"numLaunches", "launches",
+              "Parallel loops that became launches">
+  ];
 }
 
 def GPUAsyncLaunchLoops
@@ -355,6 +401,10 @@ def GPUAsyncLaunchLoops
                            "::mlir::memref::MemRefDialect",
                            "::mlir::scf::SCFDialect",
                            "::mlir::vector::VectorDialect"];
+  let statistics = [
+    Statistic<"numLoops", "loops",
+              "Loops that became one kernel">
+  ];
 }
 
 def GPUAsyncPlaceMemory
@@ -405,6 +455,14 @@ def GPUAsyncPlaceMemory
            "Where arguments and results of functions are">,
     Option<"addresses", "addresses", "bool", /*default=*/"true",
            "Whether host code of the program reads or writes by addresses">,
+  ];
+  let statistics = [
+    Statistic<"numAllocations", "device-buffers",
+              "Allocations on the device">,
+    Statistic<"numCopies", "copies",
+              "Copies to, from and on the device">,
+    Statistic<"numRegistered", "registered",
+              "Pieces of host memory that are registered">
   ];
 }
 

@@ -174,6 +174,14 @@ def GPUAsyncInferDependencies
     Option<"remarks", "remarks", "bool", /*default=*/"false",
            "Say why ops are ordered and why the host waits">,
   ];
+  let statistics = [
+    Statistic<"numOrdered", "ordered-ops",
+              "Sequential ops that got a token">,
+    Statistic<"numDependencies", "dependencies",
+              "Tokens that ops wait for because of memory">,
+    Statistic<"numHostWaits", "host-waits",
+              "Waits of the host that were added">
+  ];
 }
 
 def GPUAsyncMergeKernels : Pass<"gpu-async-merge-kernels", "::mlir::ModuleOp"> {
@@ -199,6 +207,10 @@ def GPUAsyncMergeKernels : Pass<"gpu-async-merge-kernels", "::mlir::ModuleOp"> {
     gpu.launch_func @f_kernel::@f_kernel blocks in ... args(%b : memref<8xf32>)
     ```
   }];
+  let statistics = [
+    Statistic<"numMerged", "merged-kernels",
+              "Kernels that were equal to another one">
+  ];
 }
 
 def GPUAsyncLinkModules : Pass<"gpu-async-link-modules", "::mlir::ModuleOp"> {
@@ -236,6 +248,10 @@ def GPUAsyncLinkModules : Pass<"gpu-async-link-modules", "::mlir::ModuleOp"> {
     gpu_async.launch @a::@h blocks in ...
     ```
   }];
+  let statistics = [
+    Statistic<"numLinked", "linked-modules",
+              "Modules of kernels that became part of another one">
+  ];
 }
 
 def GPUAsyncPrintHazards
@@ -340,6 +356,20 @@ def GPUAsyncPlanMemory
     Option<"space", "space", "bool", /*default=*/"false",
            "Make work wait for other work where less memory is needed then">,
   ];
+  let statistics = [
+    Statistic<"numAllocations", "allocations",
+              "Allocations in blocks that were planned">,
+    Statistic<"numBuffers", "buffers",
+              "Allocations that are left of them">,
+    Statistic<"numBytesBefore", "bytes-before",
+              "Bytes of the allocations of constant sizes">,
+    Statistic<"numBytes", "bytes",
+              "Bytes of the buffers, for constant sizes">,
+    Statistic<"numWaits", "waits-added",
+              "Waits between ops that were added to save memory">,
+    Statistic<"numHoisted", "hoisted-buffers",
+              "Allocations that left a loop">
+  ];
 }
 
 def GPUAsyncMakeForksExplicit
@@ -402,6 +432,12 @@ def GPUAsyncMakeForksExplicit
   }];
   let dependentDialects = ["::mlir::gpuasync::GPUAsyncDialect",
                            "::mlir::scf::SCFDialect"];
+  let statistics = [
+    Statistic<"numForks", "forks",
+              "Forks that were added">,
+    Statistic<"numReleases", "releases",
+              "Releases of tokens that nobody takes">
+  ];
 }
 
 def GPUAsyncAssignStreams
@@ -464,6 +500,16 @@ def GPUAsyncAssignStreams
     Option<"maxStreams", "max-streams", "unsigned", /*default=*/"8",
            "Most streams that a function uses at a time; 0: no limit">,
   ];
+  let statistics = [
+    Statistic<"numStreams", "streams",
+              "Streams that functions make">,
+    Statistic<"numEvents", "events",
+              "Events that functions record">,
+    Statistic<"numWaits", "waits",
+              "Waits of a stream for an event">,
+    Statistic<"numHostWaits", "host-waits",
+              "Waits of the host for a stream or an event">
+  ];
 }
 
 def GPUAsyncTakeStream
@@ -510,6 +556,12 @@ def GPUAsyncTakeStream
   }];
   let dependentDialects = ["::mlir::gpuasync::GPUAsyncDialect",
                            "::mlir::LLVM::LLVMDialect"];
+  let statistics = [
+    Statistic<"numFunctions", "functions",
+              "Functions that take a stream of the caller's">,
+    Statistic<"numHostWaits", "host-waits",
+              "Waits of the host that are left in them">
+  ];
 }
 
 def GPUAsyncFormRegions
@@ -559,6 +611,12 @@ def GPUAsyncFormRegions
            "How regions are to be played; with streams there are none">,
     Option<"remarks", "remarks", "bool", /*default=*/"false",
            "Say how large each region is and what ends it">,
+  ];
+  let statistics = [
+    Statistic<"numRegions", "regions",
+              "Regions that were formed">,
+    Statistic<"numOps", "ops-in-regions",
+              "Ops of device work in them">
   ];
 }
 

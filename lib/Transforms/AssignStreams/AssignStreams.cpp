@@ -6,6 +6,7 @@
 // rewritten (StreamForm.h).
 //===----------------------------------------------------------------------===//
 
+#include "GPUAsync/Decision.h"
 #include "GPUAsync/IR/RegionTokens.h"
 #include "GPUAsync/Transforms/Passes.h"
 
@@ -365,6 +366,12 @@ struct AssignStreams
       if (failed(StreamForm(function, sources, maxStreams).run()))
         return signalPassFailure();
       convertType(function);
+      Decision(*this, function, "Streams")
+          .count(numStreams, "streams", countOps<StreamCreateOp>(function))
+          .count(numEvents, "events", countOps<EventRecordOp>(function))
+          .count(numWaits, "waits", countOps<StreamWaitOp>(function))
+          .count(numHostWaits, "host-waits",
+                 countOps<StreamSynchronizeOp, EventSynchronizeOp>(function));
     }
     for (FunctionOpInterface function : declarations)
       convertType(function);

@@ -9,6 +9,7 @@
 #include "RegionContents.h"
 #include "Stretch.h"
 
+#include "GPUAsync/Decision.h"
 #include "GPUAsync/IR/OpKinds.h"
 #include "GPUAsync/Transforms/Passes.h"
 #include "mlir/IR/Builders.h"
@@ -50,6 +51,12 @@ static void takeStreamsIn(RegionOp region) {
     create->moveBefore(&body, body.begin());
     destroy->moveBefore(body.getTerminator());
   }
+}
+
+static unsigned countWork(RegionOp region) {
+  unsigned count = 0;
+  region->walk([&](WorkOpInterface) { ++count; });
+  return count;
 }
 
 /// Of one launch and a host wait: as a graph it tells of its end sooner than
@@ -128,6 +135,9 @@ void FormRegions::formIn(Block &block, RegionContents &contents) {
       if (stretch.size < 2 && !isAwaitedLaunch(stretch))
         continue;
       RegionOp region = stretch.form();
+      Decision(*this, region, "Region")
+          .count(numRegions, "regions")
+          .count(numOps, "ops-in-regions", countWork(region));
       if (remarks)
         report(region, stretch.end);
       continue;
@@ -157,10 +167,8 @@ void FormRegions::formIn(Block &block, RegionContents &contents) {
 }
 
 void FormRegions::report(RegionOp region, const Border &border) {
-  unsigned count = 0;
-  region->walk([&](WorkOpInterface) { ++count; });
   InFlightDiagnostic remark = region.emitRemark("a region of ")
-                              << count << " ops of device work";
+                              << countWork(region) << " ops of device work";
   if (border.at)
     remark.attachNote(border.at->getLoc()) << "it ends here: " << border.reason;
   if (border.point.at)

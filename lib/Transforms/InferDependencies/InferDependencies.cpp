@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DependencyInference.h"
+#include "GPUAsync/Decision.h"
 #include "GPUAsync/IR/VerifyProgram.h"
 #include "GPUAsync/Transforms/Passes.h"
 
@@ -45,6 +46,21 @@ void inlineExecuteRegions(FunctionOpInterface function) {
   }
 }
 
+/// How a function's work is ordered.
+struct Counts {
+  uint64_t sequential = 0, dependencies = 0, hostWaits = 0;
+
+  explicit Counts(FunctionOpInterface function) {
+    function->walk([&](Operation *op) {
+      sequential += isSequential(op);
+      if (auto work = dyn_cast<WorkOpInterface>(op))
+        dependencies += work.getAsyncDependencies().size();
+      auto wait = dyn_cast<WaitOp>(op);
+      hostWaits += wait && wait.isHostWait();
+    });
+  }
+};
+
 struct InferDependencies
     : public gpuasync::impl::GPUAsyncInferDependenciesBase<InferDependencies> {
   using GPUAsyncInferDependenciesBase::GPUAsyncInferDependenciesBase;
@@ -73,7 +89,16 @@ struct InferDependencies
       AccessTable table(function, kernels, facts);
       if (failed(table.build()))
         return signalPassFailure();
+      Counts before(function);
       DependencyInference(function, table, remarks).run();
+      Counts after(function);
+      Decision(*this, function, "Dependencies")
+          .count(numOrdered, "ordered-ops",
+                 before.sequential - after.sequential)
+          .count(numDependencies, "dependencies",
+                 after.dependencies - before.dependencies)
+          .count(numHostWaits, "host-waits",
+                 after.hostWaits - before.hostWaits);
     }
   }
 };

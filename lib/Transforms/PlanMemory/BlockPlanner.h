@@ -42,6 +42,14 @@ public:
   /// first; without slabs what the program may hold.
   int64_t getPeak(ArrayRef<Slab> slabs, unsigned *where = nullptr) const;
   size_t getCount() const { return all.size(); }
+  /// Returns the bytes of the allocations of constant sizes.
+  int64_t getConstantBytes() const {
+    int64_t bytes = 0;
+    for (const Allocation &allocation : all)
+      bytes += allocation.scale ? 0 : allocation.bytes;
+    return bytes;
+  }
+  FunctionOpInterface getFunction() const { return function; }
   Location getLoc() const { return all.front().alloc->getLoc(); }
   SmallVector<SlabOps> apply(ArrayRef<Slab> slabs) {
     return makeWindows(order, block, slabs);

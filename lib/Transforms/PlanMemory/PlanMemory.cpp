@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BlockPlanner.h"
+#include "GPUAsync/Decision.h"
 #include "GPUAsync/IR/VerifyProgram.h"
 #include "GPUAsync/Transforms/Passes.h"
 #include "LoopAllocations.h"
@@ -115,9 +116,22 @@ private:
       addOrder(function, plan, tables, withoutDynamic, filter);
     return plan;
   }
+  void report(const FunctionPlan::BlockPlan &block) {
+    int64_t bytes = 0;
+    for (const Slab &slab : block.slabs)
+      bytes += slab.getBytes();
+    Decision(*this, block.planner.getFunction(), block.planner.getLoc(),
+             "Planned")
+        .count(numAllocations, "allocations", block.planner.getCount())
+        .count(numBuffers, "buffers", block.slabs.size())
+        .count(numBytesBefore, "bytes-before", block.planner.getConstantBytes())
+        .count(numBytes, "bytes", bytes);
+  }
   SmallVector<SlabOps> apply(FunctionPlan::BlockPlan &block) {
     if (remarks && block.planner.getCount() > 1)
       block.planner.remark(block.slabs);
+    if (!block.slabs.empty())
+      report(block);
     return block.planner.apply(block.slabs);
   }
   void planLoops(FunctionOpInterface function, Tables &tables,
@@ -161,6 +175,9 @@ void PlanMemory::planLoops(FunctionOpInterface function, Tables &tables,
       auto loop = cast<scf::ForOp>(block->getParentOp());
       Location loc = loop.getLoc();
       unsigned count = leaveLoop(loop, held, plan->allocations);
+      if (count)
+        Decision(*this, function, loc, "HoistedAllocations")
+            .count(numHoisted, "hoisted-buffers", count);
       if (remarks && count)
         emitRemark(loc) << "allocations of each round that are made once, "
                         << "before the loop: " << count;
@@ -207,6 +224,8 @@ void PlanMemory::addOrder(FunctionOpInterface function,
     }
     return;
   }
+  for (auto [first, second] : waits)
+    Decision(*this, second, "WaitForMemory").count(numWaits, "waits-added");
   if (remarks) {
     for (auto [first, second] : waits) {
       InFlightDiagnostic remark = second->emitRemark();

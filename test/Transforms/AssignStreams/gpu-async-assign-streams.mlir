@@ -236,3 +236,7 @@ func.func @phases(%x: memref<?xf32>) {
   gpu_async.wait [%c, %d]
   return
 }
+
+// RUN: gpu-opt %s -gpu-async-assign-streams --remarks-filter=gpu-async-assign-streams --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=DECISION
+// DECISION: :{{[1-9][0-9]*:[0-9]+}}: remark: [Passed] Streams | Category:gpu-async-assign-streams | Function=fork_join | events=4, host-waits=1, streams=4, waits=6{{$}}
+// DECISION: :{{[1-9][0-9]*:[0-9]+}}: remark: [Passed] Streams | Category:gpu-async-assign-streams | Function=early_wait | events=1, host-waits=2, streams=1, waits=0{{$}}

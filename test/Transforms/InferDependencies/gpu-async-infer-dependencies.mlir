@@ -232,3 +232,7 @@ func.func @mixed(%x: memref<16xf32>, %v: f32) {
   gpu_async.wait [%d, %e]
   return
 }
+
+// RUN: gpu-opt %s -split-input-file -gpu-async-infer-dependencies --remarks-filter=gpu-async-infer-dependencies --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=DECISION
+// DECISION: :{{[1-9][0-9]*:[0-9]+}}: remark: [Passed] Dependencies | Category:gpu-async-infer-dependencies | Function=fork | dependencies=7, host-waits=1, ordered-ops=8{{$}}
+// DECISION: :{{[1-9][0-9]*:[0-9]+}}: remark: [Passed] Dependencies | Category:gpu-async-infer-dependencies | Function=calls | dependencies=0, host-waits=2, ordered-ops=3{{$}}
