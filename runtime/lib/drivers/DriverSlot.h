@@ -10,7 +10,7 @@
 #ifndef GPUASYNC_DRIVERS_DRIVERSLOT_H
 #define GPUASYNC_DRIVERS_DRIVERSLOT_H
 
-#include "drivers/Driver.h"
+#include "drivers/Device.h"
 
 #include <atomic>
 #include <memory>
