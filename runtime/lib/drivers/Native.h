@@ -33,12 +33,6 @@ using NativeModule = void *;
 using NativeFunction = void *;
 using NativeGraph = void *; ///< executable
 
-/// Whether the completion flag has come to `value` or beyond.
-inline bool isReached(const uint32_t *slot, uint32_t value) {
-  return static_cast<int32_t>(__atomic_load_n(slot, __ATOMIC_ACQUIRE) -
-                              value) >= 0;
-}
-
 /// An array with cache lines of its own, for what all threads read on the warm
 /// path: elsewhere on the heap its neighbour may be a word that one of them
 /// writes in every call.

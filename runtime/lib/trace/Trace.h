@@ -21,6 +21,7 @@
 
 #include "core/base/Clock.h"
 #include "core/process/Tracer.h"
+#include "core/timepoint/Timepoint.h"
 #include "drivers/Driver.h"
 #include "gpuasync/Trace.h"
 #include "trace/Subscriber.h"
@@ -72,10 +73,9 @@ struct Span {
   int64_t grid[3] = {}, block[3] = {};
   uint32_t launches = 0, copies = 0, fills = 0;
   DeviceTiming timing;
-  /// Comes to `value` with the work's end, a little before its time is known;
-  /// null: the host is told of it by what follows on the stream.
-  const uint32_t *slot = nullptr;
-  uint32_t value = 0;
+  /// The work's end, a little before its time is known, if the work has a word
+  /// of its own; else not set.
+  Timepoint told;
   enum class State : uint8_t { Open, Known, Lost } state = State::Open;
   /// On other streams, what it had to come after.
   std::vector<std::shared_ptr<Span>> after;

@@ -225,7 +225,7 @@ void TracedDriver::awaitTold() noexcept {
     for (auto &[stream, track] : tracks)
       // A stream's work ends in order.
       for (auto span = track.open.rbegin(); span != track.open.rend(); ++span)
-        if ((*span)->slot && isReached((*span)->slot, (*span)->value)) {
+        if ((*span)->told.isSet() && (*span)->told.isTold()) {
           told.push_back(*span);
           break;
         }
@@ -357,10 +357,9 @@ Status TracedDriver::put(NativeStream stream, const char *name,
       span->cause = lastRecordOfThread();
     status = guard(start);
   }
-  if (span && work.completion && work.completion->word) {
-    span->slot = work.completion->word;
-    span->value = work.completion->value;
-  }
+  if (span && work.completion && work.completion->word)
+    span->told =
+        Timepoint::ofWord(work.completion->word, work.completion->value);
   end(stream, span, status);
   return status;
 }

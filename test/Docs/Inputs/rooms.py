@@ -16,7 +16,8 @@ BASE = ["core/base"]
 PROCESS = BASE + ["core/process"]
 DEVICE = PROCESS + ["drivers"]
 COMMANDS = DEVICE + ["core/command"]
-POOLS = COMMANDS + ["core/pool"]
+POINTS = COMMANDS + ["core/timepoint"]
+POOLS = POINTS + ["core/pool"]
 CONTEXTS = POOLS + ["core/context"]
 MODULES = CONTEXTS + ["core/module"]
 ENTRIES = MODULES + ["core/abi"]
@@ -30,7 +31,8 @@ MAY_INCLUDE = {
     "drivers/cuda": COMMANDS + ["drivers/shared"],
     "drivers/hip": COMMANDS + ["drivers/shared"],
     "drivers/cpu": COMMANDS,
-    "core/pool": COMMANDS,
+    "core/timepoint": COMMANDS,
+    "core/pool": POINTS,
     "core/context": POOLS,
     "core/module": CONTEXTS,
     "core/abi": MODULES,

@@ -132,7 +132,7 @@ public:
     });
   }
   uint64_t position(const gpuasync_stream *stream) const noexcept override {
-    return stream->enqueued;
+    return stream->timeline.position();
   }
   Status record(gpuasync_stream *stream, const gpuasync_site *site,
                 Event *&event) noexcept override {
@@ -187,10 +187,9 @@ public:
     (void)enter(nullptr, nullptr, [&](Call &) {
       for (uint32_t i = 0; i < count; ++i) {
         Probe &probe = probes[i];
-        Status status =
-            probe.stream
-                ? context.driver->queryStream(probe.stream->native, probe.done)
-                : context.driver->queryEvent(probe.event->native, probe.done);
+        const Timepoint point = probe.stream ? probe.stream->timeline.whenIdle()
+                                             : probe.event->point();
+        Status status = context.timepoints.query(point, probe.done);
         // Whoever waits for it gets the error from the driver too.
         probe.done |= !context.noteFault(std::move(status)).ok();
       }

@@ -83,10 +83,7 @@ static Status enqueueHost(gpuasync_stream &stream,
                           const void *arguments, uint64_t bytes) {
   gpuasync_context &context = *stream.context;
   // Errors and timeouts tell of the call that it is a part of.
-  const gpuasync_site *site =
-      stream.enqueued
-          ? stream.recent[(stream.enqueued - 1) % Stream::recentCount]
-          : nullptr;
+  const gpuasync_site *site = stream.newest();
   RETURN_IF_ERROR(context.driver->submit(
       stream.native,
       Command(Command::HostCall{function, arguments, bytes}, site)));

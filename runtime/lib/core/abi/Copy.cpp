@@ -102,7 +102,7 @@ Status Copying::settle(const char *source, uint64_t bytes) {
   const Deadline deadline = callDeadline();
   while (isPending(source, bytes)) {
     bool done = false;
-    RETURN_IF_ERROR(context.driver->queryStream(stream.native, done));
+    RETURN_IF_ERROR(context.timepoints.query(stream.timeline.whenIdle(), done));
     if (deadline.over())
       return makeStatus(GPUASYNC_TIMEOUT,
                         "timed out waiting for a copy into the source");

@@ -193,10 +193,10 @@ static Status enter(Frame &frame, const gpuasync_function &function) {
 Status Frame::join(Stream &last, Stream &other) {
   Event *event = nullptr;
   RETURN_IF_ERROR(context->events.take(slot, event));
-  Status status = driver->recordEvent(event->native, other.native);
+  const Timepoint ahead = other.timeline.whenIdle();
   last.note(nullptr); // the last that it was given before says nothing of this
-  if (status.ok())
-    status = driver->streamWaitEvent(last.native, event->native);
+  Status status =
+      context->timepoints.orderAfter(last.native, ahead, event->native);
   context->events.give(slot, event);
   return status;
 }
@@ -214,7 +214,7 @@ void Frame::reapEnded() {
   while (Stream *stream = ended.pop()) {
     bool done = false;
     // Its error is whose who waits for an event of it.
-    (void)driver->queryStream(stream->native, done);
+    (void)context->timepoints.query(stream->timeline.whenIdle(), done);
     if (done)
       context->streams.give(slot, stream, false);
     else
@@ -239,7 +239,7 @@ Status Frame::follow(Stream &stream) {
     return Status();
   stream.aliasOf = nullptr;
   stream.frame = this;
-  return ahead->enqueued == ahead->finished ? Status() : join(stream, *ahead);
+  return ahead->timeline.isIdle() ? Status() : join(stream, *ahead);
 }
 
 void Frame::resolveAliases(Stream &stream, bool idle) {
@@ -281,7 +281,8 @@ static bool isReached(Frame &frame, const Event &event) {
   if (!event.isImported || frame.context->lost.load(std::memory_order_relaxed))
     return true;
   bool done = false;
-  (void)guard([&] { return frame.driver->queryEvent(event.native, done); });
+  (void)guard(
+      [&] { return frame.context->timepoints.query(event.point(), done); });
   return done;
 }
 
@@ -305,7 +306,8 @@ static bool waitForOwn(Frame &frame, const Deadline &deadline) {
       return;
     bool done = false;
     Status status = guard([&] {
-      return frame.driver->waitStream(stream.native, deadline.left(), done);
+      return context.timepoints.wait(stream.timeline.whenIdle(), deadline,
+                                     done);
     });
     if (!status.ok())
       (void)context.noteFault(std::move(status));
@@ -340,7 +342,7 @@ static void finishInExit(Frame &frame) {
     return;
   bool open = false;
   forEachStream(frame, [&](Stream &stream) {
-    open |= !stream.external && stream.enqueued != stream.finished;
+    open |= !stream.external && !stream.timeline.isIdle();
   });
   if (!open)
     return;
@@ -364,8 +366,8 @@ void gpuasync::releaseAfterError(Frame &frame) {
   Stream *last = nullptr; // behind all that may still run
   Status ordered;
   forEachStream(frame, [&](Stream &stream) {
-    const bool done = stream.external ? stream.enqueued == stream.finished
-                                      : !stream.isAbandoned;
+    const bool done =
+        stream.external ? stream.timeline.isIdle() : !stream.isAbandoned;
     if (done || context.lost.load(std::memory_order_relaxed))
       return;
     if (last && ordered.ok())
@@ -387,7 +389,7 @@ void gpuasync::releaseAfterError(Frame &frame) {
       context.memory.leave(frame, /*ends=*/ordered.ok() || lost);
   while (PoolAllocation *block = blocks) {
     blocks = block->next;
-    // Without memory for its fence it stays known, and close gives it back.
+    // Without memory for its timepoint it stays known, and close gives it back.
     (void)guard(
         [&] { return context.memory.release(lost ? nullptr : last, block); });
   }
@@ -439,8 +441,7 @@ static void leave(Frame &frame) {
         frame.slot->counters.streams.destroy();
       // After an error the pending list's query also resets the stream.
       context->streams.give(frame.slot, stream,
-                            !frame.failed &&
-                                stream->enqueued == stream->finished);
+                            !frame.failed && stream->timeline.isIdle());
     }
     while (Stream *stream = frame.ended.pop())
       context->streams.give(frame.slot, stream, false);

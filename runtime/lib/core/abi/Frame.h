@@ -67,8 +67,11 @@ struct Frame {
   /// The last graph of the frame, for a host wait to find.
   struct LastGraphLaunch {
     HostWaitPredictor *awaited = nullptr;
-    Stream *on = nullptr;
-    uint64_t position = 0;
+    const Timeline *on = nullptr;
+    uint64_t position = 0; ///< behind it, and behind frees that follow
+    bool isNewestOf(const Timeline &timeline) const {
+      return on == &timeline && position == timeline.position();
+    }
   };
   LastGraphLaunch lastGraph;
   /// The library call that the frame is in.
@@ -81,12 +84,13 @@ struct Frame {
   ActiveLibraryCall libraryCall;
   /// A graph is the last on the stream, and the host waited for it each time.
   bool isWaitExpected(const Stream &stream) const {
-    return lastGraph.on == &stream && lastGraph.position == stream.enqueued &&
+    return lastGraph.isNewestOf(stream.timeline) &&
            lastGraph.awaited->isExpected();
   }
   void noteFree(Stream &stream, const gpuasync_site *site) {
+    const bool isLast = lastGraph.isNewestOf(stream.timeline);
     stream.noteFree(site);
-    if (lastGraph.on == &stream && lastGraph.position + 1 == stream.enqueued)
+    if (isLast)
       ++lastGraph.position;
   }
 

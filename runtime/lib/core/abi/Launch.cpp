@@ -68,21 +68,14 @@ Status gpuasync::putLaunch(Frame &frame, Stream &stream,
   const bool signalsHost = (site->flags & GPUASYNC_SITE_AWAITED) &&
                            !stream.external && !frame.capture &&
                            frame.context->has(CapFlagWait);
-  if (signalsHost && stream.signal == Stream::unset) {
-    CompletionSignals *signals = driver.extensions.signals;
-    if (!signals || !signals->acquireSignal(stream.signal))
-      stream.signal = Stream::noSignal;
-  }
   Command command(function, kernel, block, site);
-  if (!signalsHost || !stream.hasSignal())
+  if (!signalsHost || !stream.timeline.needSignal(driver.extensions.signals))
     return driver.submit(stream.native, command);
   Completion completion;
-  completion.signal = stream.signal;
+  completion.signal = stream.timeline.signalIndex();
   command.completion = &completion;
   RETURN_IF_ERROR(driver.submit(stream.native, command));
-  stream.signalSlot = completion.word;
-  stream.signalValue = completion.value;
-  stream.signalled = stream.enqueued;
+  stream.timeline.noteSignal(completion);
   return Status();
 }
 

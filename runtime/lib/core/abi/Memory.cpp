@@ -62,7 +62,7 @@ void gpuasync_dealloc(gpuasync_frame *memory, gpuasync_stream *stream,
     RETURN_IF_ERROR(context.memory.giveUp(*frame, stream, pointer, block));
     Stream *on = stream ? &stream->work() : nullptr;
     const bool awaited = on && frame->isWaitExpected(*on);
-    // Of a caller's stream only the driver knows whether it is idle: the fence
+    // Of a caller's stream only the driver knows whether it is idle: the point
     // of other memory has to be behind what is on it.
     if (on && !block->ofPool)
       frame->noteFree(*on, site);

@@ -35,7 +35,7 @@ static Status wrapExternal(Frame &frame, void *native, Stream *&out) {
   RETURN_IF_ERROR(captureStateOf(*context.driver, handle, state));
   RETURN_IF_ERROR(joinCapture(frame, handle, state));
   RETURN_IF_ERROR(context.callerStreams.take(handle, out));
-  out->finished = out->enqueued;
+  out->timeline.finish();
   return Status();
 }
 
@@ -79,8 +79,7 @@ static Status waitEvents(Frame &frame, gpuasync_event *const *events,
     Event *event = nullptr;
     RETURN_IF_ERROR(checkEvent(frame, events[i], event));
     bool done = false;
-    RETURN_IF_ERROR(
-        frame.context->waitNativeEvent(event->native, deadline, done));
+    RETURN_IF_ERROR(frame.context->wait(event->point(), deadline, done));
     if (!done)
       return timedOut(deadline,
                       " waiting for the event of " + event->origin.text(),
@@ -126,7 +125,7 @@ static Status waitForToken(gpuasync_event *handle) {
   const HostScope span(HostKind::Wait, "wait for a token", nullptr);
   const Deadline deadline = callDeadline();
   bool done = false;
-  Status status = context.waitNativeEvent(event->native, deadline, done);
+  Status status = context.wait(event->point(), deadline, done);
   event->isOverdue.store(!done, std::memory_order_relaxed);
   if (status.ok() && !done)
     status = makeStatus(GPUASYNC_TIMEOUT, "timed out after %g s",
@@ -196,8 +195,7 @@ void gpuasync_stream_destroy(gpuasync_frame *memory, gpuasync_stream *stream,
     return;
   if (!frame->holds(stream))
     return (void)frame->owns(stream, site); // says what is wrong
-  const bool idle =
-      (flags & GPUASYNC_STREAM_IDLE) || stream->enqueued == stream->finished;
+  const bool idle = (flags & GPUASYNC_STREAM_IDLE) || stream->timeline.isIdle();
   frame->resolveAliases(*stream, idle);
   unlink(frame->streams, stream);
   if (!stream->external)
@@ -382,8 +380,8 @@ gpuasync_status *gpuasync_event_wait(gpuasync_event *handle) noexcept {
       *event->context, result, [&](int64_t timeoutNs, bool &done) {
         done = !event->isCurrent(handle); // it was destroyed before
         return done ? Status()
-                    : event->context->driver->waitEvent(event->native,
-                                                        timeoutNs, done);
+                    : event->context->timepoints.wait(
+                          event->point(), Deadline(timeoutNs), done);
       });
 }
 

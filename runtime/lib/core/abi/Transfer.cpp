@@ -39,7 +39,8 @@ Status Transfer::checkPageable() {
 
 bool Transfer::isIdle() {
   bool done = false;
-  return context.driver->queryStream(stream.native, done).ok() && done;
+  return context.timepoints.query(stream.timeline.whenIdle(), done).ok() &&
+         done;
 }
 
 bool Transfer::isPending(const char *source, uint64_t bytes) {

@@ -40,7 +40,7 @@ Status gpuasync::joinCapture(Frame &frame, NativeStream stream,
   }
   bool enqueued = frame.ended.first;
   for (Stream *other = frame.streams; other; other = other->next)
-    enqueued |= other->external || other->enqueued != other->finished;
+    enqueued |= other->external || !other->timeline.isIdle();
   if (enqueued)
     return refuseCaptured("work that this function enqueued before it took "
                           "that stream",
@@ -127,9 +127,8 @@ static Status joinStream(Frame &frame, Stream &stream) try {
   Status status = frame.context->events.take(frame.slot, event);
   if (!status.ok())
     return status;
-  status = frame.driver->recordEvent(event->native, stream.native);
-  if (status.ok())
-    status = frame.driver->streamWaitEvent(frame.capture->root, event->native);
+  status = frame.context->timepoints.orderAfter(
+      frame.capture->root, stream.timeline.whenIdle(), event->native);
   frame.context->events.give(frame.slot, event);
   return status;
 } catch (const std::bad_alloc &) {
@@ -162,7 +161,7 @@ void gpuasync::endCapture(Frame &frame) {
       first = context.noteFault(std::move(status));
     stream->frame = nullptr;
     stream->previous = nullptr;
-    stream->finished = stream->enqueued; // nothing has run
+    stream->timeline.finish(); // nothing has run
     context.streams.leaveToCapture(stream);
   }
   if (capture.start)

@@ -148,7 +148,7 @@ void gpuasync_context::carryOutRetired() {
     for (Instance *instance : instances)
       if (Regions *regions = instance->regions.load()) {
         regions->takeRetired(graphs);
-        regions->forgetStreams();
+        regions->noteIdle();
       }
   }
   destroyGraphs(*this, graphs);
@@ -346,17 +346,17 @@ Status gpuasync_context::waitForStreams(const Deadline &deadline,
   while (!lost.load()) {
     bool done = false, session = false;
     Status status;
-    NativeEvent tail = nullptr;
+    Timepoint tail;
     Stream *stream = streams.beginWait(round, StreamPool::Waited::Pending);
     Stream *wrapper = stream ? nullptr : callerStreams.beginWait(tail);
     if (!stream && !wrapper)
       stream = streams.beginWait(round, idleToo ? StreamPool::Waited::Any
                                                 : StreamPool::Waited::Held);
     if (stream) {
-      status = driver->waitStream(stream->native, deadline.left(), done);
+      status = timepoints.wait(stream->timeline.whenIdle(), deadline, done);
       session = streams.endWait(stream, round);
     } else if (wrapper) {
-      status = driver->waitEvent(tail, deadline.left(), done);
+      status = timepoints.wait(tail, deadline, done);
       callerStreams.endWait(wrapper, tail);
     } else {
       break;
@@ -388,10 +388,10 @@ Status gpuasync_context::waitForAbandoned(const Deadline &deadline) {
     bool done = false;
     Status status;
     if (Stream *stream = streams.beginWaitForAbandoned()) {
-      status = driver->waitStream(stream->native, deadline.left(), done);
+      status = timepoints.wait(stream->timeline.whenIdle(), deadline, done);
       streams.endWait(stream, waitRounds);
     } else if (Event *event = events.takeAbandoned()) {
-      status = waitNativeEvent(event->native, deadline, done);
+      status = wait(event->point(), deadline, done);
       events.giveAbandoned(event, done);
     } else if (!predecessors.empty()) {
       gpuasync_context *predecessor = predecessors.back();
@@ -477,14 +477,14 @@ void gpuasync_context::reclaim() {
   registrations.unregister(/*all=*/true);
   mirrors.forgetAll();
   uploads.destroy(alive);
-  // Fences of free memory are events too, so memory goes before them.
+  // Timepoints of free memory have events, so memory goes before them.
   memory.destroy(alive);
   {
     std::lock_guard<std::mutex> lock(poolMutex);
     leaks = std::move(lines.kept);
   }
   events.destroy(alive);
-  fences.destroy(alive);
+  timepoints.destroy(alive);
   if (StreamMemory *pool = driver->extensions.memory; pool && alive)
     pool->trimMemory(0);
   physicalBuffers = 0;

@@ -327,7 +327,7 @@ gpuasync_context_stream_synchronize(gpuasync_stream *stream) noexcept {
     const Deadline deadline = callDeadline();
     bool done = false;
     Status status =
-        context.driver->waitStream(stream->native, deadline.left(), done);
+        context.timepoints.wait(stream->timeline.whenIdle(), deadline, done);
     if (!status.ok()) {
       // That of a frame's stream is the frame's to see, and what still runs may
       // fail again.
@@ -341,7 +341,8 @@ gpuasync_context_stream_synchronize(gpuasync_stream *stream) noexcept {
     return context.staging.finishOrphans();
   });
   return waitInExit(context, result, [&](int64_t timeoutNs, bool &done) {
-    return context.driver->waitStream(stream->native, timeoutNs, done);
+    return context.timepoints.wait(stream->timeline.whenIdle(),
+                                   Deadline(timeoutNs), done);
   });
 }
 

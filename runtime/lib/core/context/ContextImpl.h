@@ -9,7 +9,7 @@
 // Each pool has a lock of its own, which only its functions take. Locks are
 // taken alone or in this order:
 //   Process::mutex, waitMutex, StagingPool's of the orphans, poolMutex,
-//   StreamPool, CallerStreams, StagingPool, MemoryPool, Fences;
+//   StreamPool, CallerStreams, StagingPool, MemoryPool, Timepoints;
 //   ModuleCache, EventPool, Registrations, Residents: after poolMutex, and
 //   nothing in them.
 // None is held over a driver call that may block on the device, but waitMutex,
@@ -25,7 +25,6 @@
 #include "core/pool/CallerStreams.h"
 #include "core/pool/DeviceMirrorCache.h"
 #include "core/pool/EventPool.h"
-#include "core/pool/Fences.h"
 #include "core/pool/MemoryPool.h"
 #include "core/pool/Registrations.h"
 #include "core/pool/StagingPool.h"
@@ -33,6 +32,7 @@
 #include "core/pool/Uploads.h"
 #include "core/process/Thread.h"
 #include "core/region/ModeTuner.h"
+#include "core/timepoint/Timepoints.h"
 #include "drivers/DriverSlot.h"
 #include "gpuasync/Stats.h"
 
@@ -101,7 +101,7 @@ struct gpuasync_context {
   alignas(64) gpuasync::EventPool events{*this};
   alignas(64) gpuasync::MemoryPool memory{*this};
   alignas(64) gpuasync::StagingPool staging{*this};
-  alignas(64) gpuasync::Fences fences{*this};
+  alignas(64) gpuasync::Timepoints timepoints{driver, physicalEvents};
   alignas(64) gpuasync::Registrations registrations{*this};
   alignas(64) gpuasync::Uploads uploads{*this};
   alignas(64) gpuasync::DeviceMirrorCache mirrors{*this};
@@ -154,13 +154,11 @@ struct gpuasync_context {
   /// work went on too.
   gpuasync::Status awaitAbandoned(const gpuasync::Deadline &deadline);
 
-  //===--- Waiting (Wait.cpp)
-  gpuasync::Status waitStream(gpuasync_stream &stream,
-                              const gpuasync::Deadline &deadline, bool polled,
-                              bool &done);
-  gpuasync::Status waitNativeEvent(gpuasync::NativeEvent event,
-                                   const gpuasync::Deadline &deadline,
-                                   bool &done);
+  /// A host wait, whose fault is remembered.
+  gpuasync::Status wait(const gpuasync::Timepoint &point,
+                        const gpuasync::Deadline &deadline, bool &done) {
+    return noteFault(timepoints.wait(point, deadline, done));
+  }
 
   //===--- The end (Close.cpp)
   /// Whether nothing of the context can be running: no frame but the one that

@@ -31,16 +31,17 @@ Status CallerStreams::take(NativeStream native, Stream *&out) {
   out = idle.pop();
   if (!out) {
     lock.unlock();
-    auto made = std::make_unique<Stream>();
+    auto made = std::make_unique<Stream>(/*external=*/true);
     made->context = &context;
-    made->external = true;
-    RETURN_IF_ERROR(context.fences.takeEvent(made->tail));
+    NativeEvent event = nullptr;
+    RETURN_IF_ERROR(context.timepoints.takeEvent(event));
+    made->tail = Timepoint::ofEvent(event);
     lock.lock();
     try {
       busy.reserve(all.size() + 1);
       all.push_back(made.get());
     } catch (...) {
-      context.fences.giveEvent(made->tail);
+      context.timepoints.drop(made->tail);
       throw;
     }
     out = made.release();
@@ -53,15 +54,9 @@ Status CallerStreams::take(NativeStream native, Stream *&out) {
 /// Puts the tail of a wrapper behind all work of its stream; the mutex is held.
 Status CallerStreams::moveTail(Stream &wrapper) try {
   // One that a thread waits for without the lock is that thread's.
-  NativeEvent tail = wrapper.tail;
-  if (wrapper.awaited)
-    RETURN_IF_ERROR(context.fences.takeEvent(tail));
-  Status status = context.driver->recordEvent(tail, wrapper.native);
-  if (status.ok())
-    wrapper.tail = tail;
-  else if (wrapper.tail != tail)
-    context.fences.giveEvent(tail);
-  return status;
+  if (!wrapper.awaited)
+    return context.driver->recordEvent(wrapper.tail.event, wrapper.native);
+  return context.timepoints.make(wrapper.timeline, wrapper.tail);
 } catch (const std::bad_alloc &) {
   return outOfMemoryStatus();
 }
@@ -91,7 +86,7 @@ void CallerStreams::give(Stream *wrapper, bool more) {
 bool CallerStreams::reapBusy() {
   auto isOver = [&](Stream *wrapper) {
     bool done = false;
-    Status status = context.driver->queryEvent(wrapper->tail, done);
+    Status status = context.timepoints.query(wrapper->tail, done);
     // A query that failed itself says nothing, save that nothing runs any more
     // on a lost device.
     done |= status.code() == GPUASYNC_DEVICE_LOST;
@@ -113,7 +108,7 @@ bool CallerStreams::reap() {
   return reapBusy();
 }
 
-Stream *CallerStreams::beginWait(NativeEvent &tail) {
+Stream *CallerStreams::beginWait(Timepoint &tail) {
   std::lock_guard<std::mutex> lock(mutex);
   if (reapBusy())
     return nullptr;
@@ -122,18 +117,18 @@ Stream *CallerStreams::beginWait(NativeEvent &tail) {
   return busy.front();
 }
 
-void CallerStreams::endWait(Stream *wrapper, NativeEvent tail) {
+void CallerStreams::endWait(Stream *wrapper, Timepoint tail) {
   std::lock_guard<std::mutex> lock(mutex);
   wrapper->awaited = false;
-  if (wrapper->tail != tail)
-    context.fences.giveEvent(tail); // a frame has marked another one meanwhile
+  if (wrapper->tail.event != tail.event)
+    context.timepoints.drop(tail); // a frame has marked another one meanwhile
 }
 
 void CallerStreams::destroy() {
   std::lock_guard<std::mutex> lock(mutex);
   for (Stream *wrapper : all) {
     context.staging.reap(*wrapper, /*idle=*/true);
-    context.fences.giveEvent(wrapper->tail);
+    context.timepoints.drop(wrapper->tail);
     delete wrapper;
   }
   all.clear();

@@ -16,8 +16,8 @@
 namespace gpuasync {
 
 /// Thread safe; a wrapper is passed by one thread at a time. Under its lock
-/// those of staging, memory and fences are taken, and the driver is asked, but
-/// for nothing that may block.
+/// those of staging, memory and timepoints are taken, and the driver is asked,
+/// but for nothing that may block.
 class CallerStreams {
 public:
   explicit CallerStreams(gpuasync_context &context) : context(context) {}
@@ -31,8 +31,8 @@ public:
   /// Forgets tails that are reached; true if no wrapper is busy any more.
   bool reap();
   /// A busy wrapper, whose `tail` stays what it is until endWait; null: none.
-  Stream *beginWait(NativeEvent &tail);
-  void endWait(Stream *wrapper, NativeEvent tail);
+  Stream *beginWait(Timepoint &tail);
+  void endWait(Stream *wrapper, Timepoint tail);
   /// At the context's end.
   void destroy();
 

@@ -12,6 +12,7 @@
 #include "core/base/Lists.h"
 #include "core/pool/Origin.h"
 #include "core/process/Thread.h"
+#include "core/timepoint/Timepoint.h"
 #include "drivers/Driver.h"
 
 #include <mutex>
@@ -41,6 +42,8 @@ struct alignas(64) Event {
   bool isImported = false; ///< a token of another frame's work
   /// The last wait of an embedder for it came to its time limit.
   std::atomic<bool> isOverdue{false};
+  /// Where it was recorded last.
+  Timepoint point() const { return Timepoint::ofEvent(native); }
   gpuasync_event *handle() {
     return reinterpret_cast<gpuasync_event *>(
         reinterpret_cast<uintptr_t>(this) | (generation & 63));

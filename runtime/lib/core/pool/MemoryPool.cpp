@@ -111,10 +111,10 @@ void MemoryPool::keep(PoolAllocation *block) {
 /// follows its stream.
 bool MemoryPool::isUsable(PoolAllocation &block, const Stream *stream,
                           MemoryKind kind) {
-  return !block.fence.armed() ||
-         (stream && kind == MemoryKind::Device && stream->id &&
-          block.freedOn == stream->id) ||
-         context.fences.reached(block.fence);
+  return !block.freed.isSet() ||
+         (stream && kind == MemoryKind::Device && !stream->external &&
+          block.freed.timeline == &stream->timeline) ||
+         context.timepoints.isOver(block.freed);
 }
 
 PoolAllocation *MemoryPool::reuse(Stream *stream, MemoryKind kind,
@@ -127,8 +127,7 @@ PoolAllocation *MemoryPool::reuse(Stream *stream, MemoryKind kind,
         maxFencedLooks);
   if (!block)
     return cutSlab(kind, sizeClass);
-  context.fences.drop(block->fence);
-  block->freedOn = 0;
+  context.timepoints.drop(block->freed);
   idleBytes -= block->capacity;
   return block;
 }
@@ -209,8 +208,7 @@ PoolAllocation *MemoryPool::takeKeptOfPool(Is is) {
   PoolAllocation *block = keptOfPool.takeFirst(is, maxKept);
   if (!block)
     return nullptr;
-  context.fences.drop(block->fence);
-  block->freedOn = 0;
+  context.timepoints.drop(block->freed);
   --keptCount;
   return block;
 }
@@ -236,11 +234,12 @@ Status MemoryPool::keepOfPool(Stream *stream, bool waited,
       context.lost.load(std::memory_order_relaxed) ||
       (stream && stream->external))
     return Status();
-  Fence fence;
-  if (stream && stream->enqueued != stream->finished) {
-    if (!stream->isSignalled() && !(waited && stream->flagSlot))
+  Timepoint freed;
+  if (stream && !stream->timeline.isIdle()) {
+    if (!stream->timeline.isSignalled() &&
+        !(waited && stream->timeline.hasFlag()))
       return Status();
-    RETURN_IF_ERROR(context.fences.make(*stream, fence));
+    RETURN_IF_ERROR(context.timepoints.make(stream->timeline, freed));
   }
   std::lock_guard<std::mutex> lock(mutex);
   PoolAllocation *gone = nullptr;
@@ -252,8 +251,7 @@ Status MemoryPool::keepOfPool(Stream *stream, bool waited,
     if (!gone)
       return Status();
   }
-  block->fence = fence;
-  block->freedOn = stream ? stream->id : 0;
+  block->freed = freed;
   keptOfPool.append(block);
   ++keptCount;
   block = gone;
@@ -455,16 +453,15 @@ Status MemoryPool::free(Stream *stream, PoolAllocation *block, bool waited,
 Status MemoryPool::release(Stream *stream, PoolAllocation *block) {
   if (block->ofPool)
     return freeToPool(stream, block);
-  Fence fence;
-  if (stream && stream->enqueued != stream->finished)
-    RETURN_IF_ERROR(context.fences.make(*stream, fence));
+  Timepoint freed;
+  if (stream && !stream->timeline.isIdle())
+    RETURN_IF_ERROR(context.timepoints.make(stream->timeline, freed));
   std::lock_guard<std::mutex> lock(mutex);
-  if (!fence.armed()) {
+  if (!freed.isSet()) {
     keep(block);
     return Status();
   }
-  block->fence = fence;
-  block->freedOn = stream->id;
+  block->freed = freed;
   listOf(block->kind, block->sizeClass).fenced.append(block);
   idleBytes += block->capacity;
   return Status();
@@ -610,9 +607,8 @@ void MemoryPool::reduce(uint64_t limit) {
     for (auto &lists : freeLists)
       for (FreeList &list : lists) {
         list.fenced.removeIf([&](PoolAllocation *block) {
-          if (!context.fences.reached(block->fence))
+          if (!context.timepoints.isOver(block->freed))
             return false;
-          block->freedOn = 0;
           list.ready.push(block);
           return true;
         });
@@ -676,7 +672,7 @@ void MemoryPool::destroy(bool alive) {
   std::lock_guard<std::mutex> lock(mutex);
   forgetKeptOfPool();
   for (auto &[base, block] : table) {
-    context.fences.drop(block.fence);
+    context.timepoints.drop(block.freed);
     if (!block.ofPool && !block.ofSlab && alive)
       driver.freeMemory(block.kind, block.pointer);
   }

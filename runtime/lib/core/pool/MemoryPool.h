@@ -16,13 +16,17 @@
 #include "core/base/Lists.h"
 #include "core/command/Extent.h"
 #include "core/pool/DeferredUpload.h"
-#include "core/pool/Fences.h"
 #include "core/pool/Origin.h"
+#include "core/timepoint/Timepoints.h"
 
 #include <map>
 #include <memory>
 
+struct gpuasync_stream;
+
 namespace gpuasync {
+
+using Stream = gpuasync_stream;
 
 struct Frame;
 
@@ -42,14 +46,13 @@ struct PoolAllocation {
   uint64_t capture = 0;   ///< whose graph allocates it
   Frame *frame = nullptr; ///< whose list it is on
   PoolAllocation *previous = nullptr, *next = nullptr;
-  uint64_t freedOn = 0; ///< Stream::id; with `fence`: reusable there at once
-  Fence fence;
+  Timepoint freed; ///< before it, reusable on the same stream only
   Origin origin;
   std::unique_ptr<DeferredUpload> late; ///< of staging
 };
 
 /// Thread safe, but that a frame is its own thread's. Under its lock only that
-/// of fences is taken, and the driver is asked whether fences are reached.
+/// of timepoints is taken, and the driver is asked whether they are reached.
 class MemoryPool {
 public:
   explicit MemoryPool(gpuasync_context &context);

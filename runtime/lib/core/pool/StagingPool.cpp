@@ -26,25 +26,14 @@ Status StagingPool::use(Stream &stream, PoolAllocation *staging,
     use = uses.take();
   }
   use->staging = staging;
+  use->point = stream.timeline.now();
   stream.staging.append(use);
-  if (stream.flagSlot) {
-    // The next flag covers it, whoever writes that.
-    use->fence.slot = stream.flagSlot;
-    use->fence.value = stream.flagValue + 1;
-    stream.stagedSinceFlag += bytes;
-    if (stream.stagedSinceFlag < flagAfterBytes)
-      return Status();
-  }
-  Fence unused;
-  Status status;
-  try {
-    status = context.fences.make(stream, stream.flagSlot ? unused : use->fence);
-  } catch (const std::bad_alloc &) {
-    status = outOfMemoryStatus();
-  }
-  // Without a fence only an idle stream says that the staging is free.
-  use->untilIdle = !status.ok();
-  return status;
+  // The next flag covers it, whoever writes that.
+  if (stream.timeline.hasFlag() &&
+      stream.timeline.noteStaged(bytes) < flagAfterBytes)
+    return Status();
+  return guard(
+      [&] { return context.timepoints.make(stream.timeline, use->point); });
 }
 
 HeldStaging::~HeldStaging() {
@@ -64,9 +53,9 @@ void StagingPool::reapSome(Stream &stream, bool idle) {
   while (PoolAllocation *staging = idle ? stream.stuck.pop() : nullptr)
     context.memory.dropStaging(staging);
   while (StagingUse *use = stream.staging.first) {
-    if (!idle && (use->untilIdle || !context.fences.reached(use->fence)))
+    if (!idle && !context.timepoints.isOver(use->point))
       return;
-    context.fences.drop(use->fence);
+    context.timepoints.drop(use->point);
     stream.staging.pop();
     context.memory.dropStaging(use->staging);
     std::lock_guard<std::mutex> lock(mutex);
@@ -86,13 +75,13 @@ Status StagingPool::expect(Download *&list, Stream &stream, char *destination,
   }
   Status status;
   try {
-    status = context.fences.make(stream, download->fence);
+    status = context.timepoints.make(stream.timeline, download->point);
   } catch (...) {
     drop(download);
     throw;
   }
   if (!status.ok()) {
-    // Without a fence nobody would ever know that it is done.
+    // Without a timepoint nobody would ever know that it is done.
     drop(download);
     return status;
   }
@@ -130,7 +119,7 @@ void StagingPool::end(Download *download, bool write) {
              download->bytes);
   }
   endLinks(context, *download, write);
-  context.fences.drop(download->fence);
+  context.timepoints.drop(download->point);
   delete download->scatter;
   if (download->staging)
     context.memory.dropStaging(download->staging);
@@ -138,20 +127,20 @@ void StagingPool::end(Download *download, bool write) {
 }
 
 Status StagingPool::finishReached(Download *&list, Download *&others) {
-  // Fences are read newest first, so that of two copies to one place the older
+  // Points are read newest first, so that of two copies to one place the older
   // one is seen finished whenever the newer one is; they are written oldest
   // first, and none of them if a question failed.
   for (Download *one = list, *other = others; one || other;) {
     Download *&newest = isNewer(one, other) ? one : other;
     bool reached = false;
-    RETURN_IF_ERROR(context.fences.query(newest->fence, reached));
+    RETURN_IF_ERROR(context.timepoints.settle(newest->point, reached));
     newest = newest->next;
   }
   Stack<Download> finished;
   for (Download **one = &list, **other = &others; *one || *other;) {
     Download **&link = isNewer(*one, *other) ? one : other;
     Download *download = *link;
-    if (download->fence.armed()) {
+    if (download->point.isSet()) {
       link = &download->next;
       continue;
     }

@@ -22,12 +22,13 @@ struct LateLink {
   uint32_t number = 0;
 };
 
-/// One staged piece that a stream still reads: freed once the fence is reached.
+/// One staged piece that a stream still reads: freed once the point is reached.
 struct StagingUse {
   StagingUse *next = nullptr;
   PoolAllocation *staging = nullptr;
-  bool untilIdle = false; ///< it has no fence
-  Fence fence; ///< unarmed with flags: reached when the *next* flag is
+  /// With flags a word that the *next* flag writes, whoever asks for that.
+  /// After an error only an idle stream may tell.
+  Timepoint point;
 };
 
 /// A copy into pageable memory that a host wait has to finish. Without staging
@@ -35,7 +36,7 @@ struct StagingUse {
 struct Download {
   Download *next = nullptr;
   uint64_t number = 0; ///< the context's downloads in the order of their calls
-  Fence fence;
+  Timepoint point;
   char *destination = nullptr;
   uint64_t bytes = 0; ///< extent of the destination
   PoolAllocation *staging = nullptr;
@@ -46,7 +47,7 @@ struct Download {
 
 /// Thread safe, but that a stream and a list of downloads are passed by one
 /// thread at a time. Under the lock of the orphans its other one, and those of
-/// memory and fences, are taken; under the other one none.
+/// memory and timepoints, are taken; under the other one none.
 class StagingPool {
 public:
   explicit StagingPool(gpuasync_context &context) : context(context) {}
@@ -54,18 +55,18 @@ public:
 
   /// The stream reads staging, which is dropped once it has.
   Status use(Stream &stream, PoolAllocation *staging, uint64_t bytes);
-  /// Drops what the stream's reached fences cover; `idle`: all of it.
+  /// Drops staging that the stream no longer reads; `idle`: all of it.
   void reap(Stream &stream, bool idle) {
     if (stream.staging.first || stream.stuck.first)
       reapSome(stream, idle);
   }
 
-  /// Puts a copy into pageable memory on a frame's list, with a fence behind
+  /// Puts a copy into pageable memory on a frame's list, with the point behind
   /// it. Takes over `scatter`, and `staging`
   /// unless it fails.
   Status expect(Download *&list, Stream &stream, char *destination,
                 uint64_t bytes, PoolAllocation *staging, StridedCopy *scatter);
-  /// Finishes those of a frame's list, and of what was taken over, whose fence
+  /// Finishes those of a frame's list, and of what was taken over, whose point
   /// is reached. Lists are newest first. An error: of one of them nobody knows.
   Status finish(Download *&list) {
     return mayBePending(list) ? finishReached(list) : Status();
@@ -98,7 +99,7 @@ public:
   void abandon(Download *list);
   /// Takes over a list of a frame that is left before a host wait covered it.
   void adopt(Download *&list);
-  /// Finishes what was taken over: at the latest now, if its fence is reached.
+  /// Finishes what was taken over: at the latest now, if its point is reached.
   Status finishOrphans() {
     Download *none = nullptr;
     return finish(none);

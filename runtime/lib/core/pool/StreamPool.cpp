@@ -19,6 +19,8 @@ static constexpr size_t flagBytes = 64;
 StreamPool::~StreamPool() {
   for (Stream *stream : all)
     delete stream;
+  while (Stream *stream = bare.pop())
+    delete stream;
 }
 
 Status StreamPool::take(ThreadContext *slot, Stream *&out) {
@@ -29,24 +31,44 @@ Status StreamPool::take(ThreadContext *slot, Stream *&out) {
     reapFirst(/*looks=*/4);
   if ((out = idle.pop()))
     return Status();
-  auto stream = std::make_unique<Stream>();
-  stream->context = &context;
-  stream->id = ++made;
+  Stream *stream = bare.pop();
+  if (!stream) {
+    stream = new Stream;
+    stream->context = &context;
+  }
+  // Without a native stream, also if something is thrown, it is bare again.
+  struct Bare {
+    StreamPool &pool;
+    std::unique_lock<std::mutex> &lock;
+    Stream *stream;
+    ~Bare() {
+      if (!stream)
+        return;
+      if (!lock.owns_lock())
+        lock.lock();
+      pool.keepBare(*stream);
+    }
+  } without{*this, lock, stream};
   Room room(all);
   if (context.has(CapFlagWait))
     RETURN_IF_ERROR(takeFlag(lock, *stream));
   lock.unlock();
-  Status status = context.driver->createStream(stream->native);
+  RETURN_IF_ERROR(context.driver->createStream(stream->native));
   lock.lock();
-  if (!status.ok()) {
-    if (stream->flagSlot)
-      freeFlags.push_back(stream->flagSlot);
-    return status;
-  }
-  all.push_back(stream.get());
+  without.stream = nullptr;
+  all.push_back(stream);
   context.physicalStreams.fetch_add(1, std::memory_order_relaxed);
-  out = stream.release();
+  out = stream;
   return Status();
+}
+
+/// The mutex is held.
+void StreamPool::keepBare(Stream &stream) {
+  if (uint32_t *flag = stream.timeline.releaseFlag())
+    freeFlags.push_back(flag);
+  stream.native = nullptr;
+  stream.waitRound = 0;
+  bare.push(&stream);
 }
 
 Status StreamPool::takeFlag(std::unique_lock<std::mutex> &lock,
@@ -69,9 +91,8 @@ Status StreamPool::takeFlag(std::unique_lock<std::mutex> &lock,
       freeFlags.push_back(flag);
     }
   }
-  stream.flagSlot = freeFlags.back();
+  stream.timeline.takeFlag(freeFlags.back());
   freeFlags.pop_back();
-  stream.flagValue = *stream.flagSlot;
   return Status();
 }
 
@@ -81,10 +102,10 @@ void StreamPool::give(ThreadContext *slot, Stream *stream, bool idle) {
   stream->aliasOf = nullptr;
   stream->previous = nullptr;
   if (stream->external)
-    return context.callerStreams.give(
-        stream, stream->enqueued != stream->finished && !captured);
+    return context.callerStreams.give(stream,
+                                      !stream->timeline.isIdle() && !captured);
   if (idle) {
-    stream->finished = stream->enqueued;
+    stream->timeline.finish();
     context.staging.reap(*stream, /*idle=*/true);
     if (slot && slot->idleStreams.count < maxIdlePerThread)
       return slot->idleStreams.push(stream);
@@ -119,7 +140,7 @@ bool StreamPool::reapOne(Stream *stream, bool &isLost) {
   // An error of the work belongs to whoever waits for an event of the stream;
   // on a lost device every frame fails anyway. A query that failed itself
   // says nothing: the work may still run, so the stream stays here.
-  Status status = driver.queryStream(stream->native, done);
+  Status status = context.timepoints.query(stream->timeline.whenIdle(), done);
   if (status.code() == GPUASYNC_DEVICE_LOST) {
     (void)context.noteFault(std::move(status));
     isLost = true;
@@ -128,7 +149,7 @@ bool StreamPool::reapOne(Stream *stream, bool &isLost) {
     return false;
   if (StreamControl *control = driver.extensions.control)
     control->resetStream(stream->native);
-  stream->finished = stream->enqueued;
+  stream->timeline.finish();
   context.staging.reap(*stream, /*idle=*/true);
   if (stream->isAbandoned)
     context.abandoned.remove();
@@ -332,14 +353,11 @@ void StreamPool::destroyRetired() {
     lock.unlock();
     if (!context.lost.load())
       context.driver->destroyStream(stream->native);
-    if (stream->hasSignal())
-      context.driver->extensions.signals->releaseSignal(stream->signal);
+    stream->timeline.releaseSignal(context.driver->extensions.signals);
     context.physicalStreams.fetch_sub(1);
     lock.lock();
-    if (stream->flagSlot)
-      freeFlags.push_back(stream->flagSlot);
     all.erase(std::find(all.begin(), all.end(), stream));
-    delete stream;
+    keepBare(*stream);
   }
 }
 

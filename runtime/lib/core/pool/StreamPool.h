@@ -11,6 +11,7 @@
 #define GPUASYNC_CORE_POOL_STREAMPOOL_H
 
 #include "core/base/Lists.h"
+#include "core/timepoint/Timepoint.h"
 #include "drivers/Driver.h"
 
 #include <atomic>
@@ -26,18 +27,45 @@ struct Registration;
 struct StagingUse;
 struct ThreadContext;
 
-} // namespace gpuasync
-
-namespace gpuasync {
-
-/// A number of operations, written by who has the stream and read by anybody.
-class Position {
+/// Recognises a stream whose unfinished operations are only allocations, frees
+/// and waits for one event: work that waits for nothing else may begin there.
+/// `at`: the operations that are before the one that is noted. Only regions
+/// ask (Recorder::findGraphStream).
+class OpenWaits {
 public:
-  operator uint64_t() const { return value.load(std::memory_order_acquire); }
-  void operator=(uint64_t n) { value.store(n, std::memory_order_release); }
+  void noteMemory(uint64_t at) {
+    if (memoryTo != at)
+      memoryFrom = at;
+    memoryTo = at + 1;
+    if (gatedTo == at && gate)
+      gatedTo = at + 1;
+  }
+  /// `event` and `generation` are one record.
+  void noteWait(uint64_t at, const void *event, uint32_t generation) {
+    // Memory waits for nothing, and may be handed out before the first wait.
+    if (gatedTo != at || gate != event || gateGeneration != generation)
+      gatedFrom = memoryTo == at ? memoryFrom : at;
+    gate = event;
+    gateGeneration = generation;
+    gatedTo = at + 1;
+  }
+  bool hasMemoryOnly(const Timeline &timeline) const {
+    return memoryTo == timeline.position() &&
+           memoryFrom <= timeline.finishedPosition();
+  }
+  bool isGated(const Timeline &timeline) const {
+    return gate && gatedTo == timeline.position() &&
+           gatedFrom <= timeline.finishedPosition();
+  }
+  bool hasGateOf(const OpenWaits &other) const {
+    return gate == other.gate && gateGeneration == other.gateGeneration;
+  }
 
 private:
-  std::atomic<uint64_t> value{0};
+  uint64_t memoryFrom = 0, memoryTo = 0; ///< allocations and frees
+  uint64_t gatedFrom = 0, gatedTo = 0;   ///< these, and waits for one event
+  const void *gate = nullptr;            ///< that event
+  uint32_t gateGeneration = 0;
 };
 
 } // namespace gpuasync
@@ -50,8 +78,7 @@ struct alignas(64) gpuasync_stream {
   gpuasync::NativeStream native = nullptr;
   gpuasync::Frame *frame = nullptr; ///< the owner; null in the pool
   gpuasync_stream *previous = nullptr, *next = nullptr;
-  uint64_t id = 0;       ///< unique in the context; 0 of a wrapper
-  bool external = false; ///< a wrapper: native is not ours
+  const bool external; ///< a wrapper: native is not ours
   /// Who holds it outside of frames: gpuasync_context_stream_create's caller,
   /// or a Session between its calls.
   enum class Holder : uint8_t { None, Embedder, Session };
@@ -64,8 +91,8 @@ struct alignas(64) gpuasync_stream {
   bool awaited = false;
   uint64_t waitRound = 0; ///< of the last wait for all streams that has done so
   //===--- Of a wrapper
-  /// Reached once all work that frames have left on the stream is done.
-  gpuasync::NativeEvent tail = nullptr;
+  /// An event behind all work that frames have left on the stream.
+  gpuasync::Timepoint tail;
   bool taken = false; ///< by a frame
   bool busy = false;  ///< the tail is not known to be reached
   //===--- In a region (Recorder.h)
@@ -77,87 +104,47 @@ struct alignas(64) gpuasync_stream {
   /// What comes on this stream is behind what this one has been given.
   gpuasync_stream &work() { return aliasOf ? *aliasOf : *this; }
   //===--- What is on it
-  uint64_t enqueued = 0;       ///< operations so far
-  gpuasync::Position finished; ///< of them known complete
-  /// The operations from the one on up to the other are allocations and frees.
-  uint64_t memoryFrom = 0, memoryTo = 0;
-  /// The operations from the one on up to the other are waits for one event,
-  /// this one, and allocations and frees.
-  uint64_t gatedFrom = 0, gatedTo = 0;
-  const void *gate = nullptr;
-  uint32_t gateGeneration = 0;
+  gpuasync::Timeline timeline;
+  gpuasync::OpenWaits waits;
   uint64_t capture = 0; ///< of the capture that it is part of
-  uint32_t *flagSlot = nullptr;
-  uint32_t flagValue = 0;
-  uint64_t flagged = 0; ///< what was enqueued when the flag was last written
-  uint64_t graphAt = 0; ///< what was enqueued with the newest graph
-  /// Its newest operation is a graph, and the flag was written behind it. Of
-  /// others it is not known: a copy may be several, with flags between them.
-  bool isFlagged() const { return graphAt == enqueued && flagged == enqueued; }
-  /// What the host sees when operation `signalled`, a graph or a kernel, has
-  /// done its work; null: none.
-  uint32_t *signalSlot = nullptr;
-  uint32_t signalValue = 0;
-  uint64_t signalled = 0;
-  /// The index of the completion signal of this stream's kernels
-  /// (CompletionSignals). `unset` until a kernel needs one.
-  static constexpr uint32_t noSignal = UINT32_MAX, unset = UINT32_MAX - 1;
-  uint32_t signal = unset;
-  bool hasSignal() const { return signal < unset; }
-  /// Its newest operation is such a one, or a free behind one.
-  bool isSignalled() const { return signalSlot && signalled == enqueued; }
   gpuasync::Queue<gpuasync::StagingUse> staging;
-  /// Staging that an error left without a fence: free once the stream is idle.
+  /// Staging that an error left without a timepoint: free once the stream is
+  /// idle.
   gpuasync::Stack<gpuasync::PoolAllocation> stuck;
-  uint64_t stagedSinceFlag = 0;
   /// The newest operations, for a timeout's list: number n at n % recentCount.
   const gpuasync_site *recent[recentCount] = {};
 
+  explicit gpuasync_stream(bool external = false)
+      : external(external), timeline(native, external) {}
   void note(const gpuasync_site *site) {
-    recent[enqueued % recentCount] = site;
-    ++enqueued;
+    recent[timeline.position() % recentCount] = site;
+    timeline.note();
+  }
+  const gpuasync_site *newest() const {
+    return recent[(timeline.position() - 1) % recentCount];
   }
   /// Memory is handed out, or taken back, behind what is there.
   void noteMemory(const gpuasync_site *site) {
-    if (memoryTo != enqueued)
-      memoryFrom = enqueued;
-    const bool isGated = gatedTo == enqueued && gate;
+    waits.noteMemory(timeline.position());
     note(site);
-    memoryTo = enqueued;
-    if (isGated)
-      gatedTo = enqueued;
   }
   /// It waits for an event, of which `event` and `generation` are one record.
   void noteWait(const void *event, uint32_t generation) {
-    // Memory waits for nothing, and may be handed out before the first wait.
-    if (gatedTo != enqueued || gate != event || gateGeneration != generation)
-      gatedFrom = memoryTo == enqueued ? memoryFrom : enqueued;
-    gate = event;
-    gateGeneration = generation;
+    waits.noteWait(timeline.position(), event, generation);
     note(nullptr);
-    gatedTo = enqueued;
-  }
-  /// Nothing else of what it was given may be unfinished than waits for one
-  /// event, and memory.
-  bool isGated() const {
-    return gate && gatedTo == enqueued && gatedFrom <= finished;
   }
   /// Both wait for one event only: they begin at one time.
   bool beginsWith(const gpuasync_stream &other) const {
-    return isGated() && other.isGated() && gate == other.gate &&
-           gateGeneration == other.gateGeneration;
-  }
-  /// Nothing else of what it was given may be unfinished.
-  bool hasMemoryOnly() const {
-    return memoryTo == enqueued && memoryFrom <= finished;
+    return waits.isGated(timeline) && other.waits.isGated(other.timeline) &&
+           waits.hasGateOf(other.waits);
   }
   /// Memory is freed behind what is there, which nobody waits for: the word of
   /// a graph or a kernel that its work is done is enough.
   void noteFree(const gpuasync_site *site) {
-    const bool was = isSignalled();
+    const bool was = timeline.isSignalled();
     noteMemory(site);
     if (was)
-      signalled = enqueued;
+      timeline.moveSignal();
   }
 };
 
@@ -175,8 +162,8 @@ namespace gpuasync {
 using Stream = gpuasync_stream;
 
 /// Thread safe; a slot is passed by its own thread, a stream by one thread at a
-/// time. Under its lock those of staging, memory and fences are taken, and the
-/// driver is asked, but for nothing that may block.
+/// time. Under its lock those of staging, memory and timepoints are taken, and
+/// the driver is asked, but for nothing that may block.
 class StreamPool {
 public:
   explicit StreamPool(gpuasync_context &context) : context(context) {}
@@ -236,6 +223,7 @@ public:
 
 private:
   Status takeFlag(std::unique_lock<std::mutex> &lock, Stream &stream);
+  void keepBare(Stream &stream);
   bool reapOne(Stream *stream, bool &isLost);
   void reapFirst(unsigned looks);
   void reapPending();
@@ -244,12 +232,13 @@ private:
 
   gpuasync_context &context;
   std::mutex mutex;
-  uint64_t made = 0;      ///< so far
   bool destroyed = false; ///< what comes back is the driver's no more
   Stack<Stream> idle;
   Queue<Stream> pending;
   Stack<Stream> captured; ///< until their captures end
   Stack<Stream> retired;  ///< to be destroyed
+  /// Their native streams were: timepoints know them, so they serve again.
+  Stack<Stream> bare;
   DriverList<Stream *> all;
   std::vector<uint32_t *> freeFlags;
   DriverList<void *> flagPages;

@@ -272,8 +272,8 @@ Stream *Recorder::findGraphStream() {
   for (Stream *stream : streams) {
     Stream *work = &stream->work();
     // Of a caller's stream nobody knows what is on it.
-    if (work->external || work->enqueued != work->finished) {
-      if (!work->external && work->hasMemoryOnly()) {
+    if (work->external || !work->timeline.isIdle()) {
+      if (!work->external && work->waits.hasMemoryOnly(work->timeline)) {
         if (std::find(ahead.begin(), ahead.end(), work) == ahead.end())
           ahead.push_back(work);
       } else if (!busy) {
@@ -328,15 +328,11 @@ Status Recorder::playGraph(Executable &executable, Stream &on) {
   RETURN_IF_ERROR(frame->driver->extensions.graphs->launchGraph(
       executable.graph, on.native, isAwaited ? &completion : nullptr));
   on.note(key.site);
-  if (isAwaited) {
-    on.signalSlot = completion.word;
-    on.signalValue = completion.value;
-    on.signalled = on.enqueued;
-  }
-  on.graphAt = on.enqueued;
-  frame->lastGraph = {executable.awaited, &on, on.enqueued};
-  executable.lastOn = &on;
-  executable.lastPosition = on.enqueued;
+  if (isAwaited)
+    on.timeline.noteSignal(completion);
+  on.timeline.seal();
+  executable.last = on.timeline.now();
+  frame->lastGraph = {executable.awaited, &on.timeline, on.timeline.position()};
   frame->slot->counters.graphLaunches.add(1);
   // Before events of the region are behind it: who waits for one of them finds
   // the memory written.
@@ -615,7 +611,7 @@ void Recorder::drop() {
     if (event->region == this)
       event->region = nullptr;
   while (Stream *stream = given.pop()) {
-    const bool idle = stream->enqueued == stream->finished;
+    const bool idle = stream->timeline.isIdle();
     frame->resolveAliases(*stream, idle);
     frame->end(*stream, idle);
   }

@@ -205,11 +205,11 @@ void Regions::takeAll(Gone &gone) {
   }
 }
 
-void Regions::forgetStreams() {
+void Regions::noteIdle() {
   std::lock_guard<std::mutex> lock(mutex);
   for (auto &[key, region] : regions)
     for (std::unique_ptr<Executable> &each : region.idle)
-      each->lastOn = nullptr;
+      each->last = Timepoint();
 }
 
 void Regions::keepTunings() {
@@ -225,8 +225,8 @@ void Regions::keepTunings() {
       context.pastTunings.push_back(std::move(each));
 }
 
-bool Executable::isDone() const {
-  return !lastOn || (!lastOn->external && lastOn->finished >= lastPosition);
+bool Executable::isFreeFor(const gpuasync_stream *on) const {
+  return (on && last.timeline == &on->timeline) || isDone();
 }
 
 void Executable::takeArguments(const Recording &other) {
@@ -389,7 +389,8 @@ Status Regions::make(const Key &key, Recording &recording, uint64_t shape,
   frame.slot->counters.graphs.create();
   std::swap(made->recording, recording);
   made->shape = shape;
-  made->lastOn = on->external ? on : nullptr;
+  if (on->external)
+    made->last = on->timeline.now();
   give(key, std::move(made));
   return Status();
 }

@@ -31,17 +31,13 @@ struct Executable {
   uint64_t shape = 0;                   ///< its hash
   HostWaitPredictor *awaited = nullptr; ///< of its part of the region
   NativeGraph graph = nullptr;
-  /// The stream of the last launch, and how many operations that then had.
-  gpuasync_stream *lastOn = nullptr;
-  uint64_t lastPosition = 0;
+  Timepoint last; ///< behind its last launch
   /// Whether it does not run, or what is launched on that stream, in the hands
   /// of the caller, is behind it anyway: else it would wait for itself, and
   /// with it for what is ahead of it there.
-  bool isFreeFor(const gpuasync_stream *on) const {
-    return lastOn == on || isDone();
-  }
+  bool isFreeFor(const gpuasync_stream *on) const;
   /// Whether it is known not to run.
-  bool isDone() const;
+  bool isDone() const { return last.isCounted(); }
   /// What Recording::isBehind said of these streams last.
   std::vector<bool> askedFor;
   bool isBehind = false;
@@ -131,9 +127,9 @@ public:
   /// Takes out what is retired, or all that there is: then no call holds one.
   void takeRetired(Gone &gone);
   void takeAll(Gone &gone);
-  /// Nothing of the context runs, and no call holds an executable: streams that
-  /// they were launched on may go.
-  void forgetStreams();
+  /// Nothing of the context runs, and no call holds an executable: all launches
+  /// have ended, those on callers' streams too.
+  void noteIdle();
 
 private:
   /// Graphs that a region keeps, of all threads, and that wait for their end.
