@@ -66,7 +66,8 @@ inline Status VendorContext::launchWith(NativeStream stream,
                bytes ? extra : nullptr);
 }
 
-Status VendorContext::launch(NativeStream stream, const Command &command) {
+inline Status VendorContext::launch(NativeStream stream,
+                                    const Command &command) {
   const auto &function =
       *static_cast<const VendorFunction *>(command.launch.function);
   const gpuasync_kernel &kernel = *command.launch.kernel;
@@ -83,9 +84,9 @@ Status VendorContext::launch(NativeStream stream, const Command &command) {
 }
 
 Status VendorContext::submit(NativeStream stream, const Command &command) {
-  switch (command.kind) {
-  case Command::Kind::Launch:
+  if (__builtin_expect(command.kind == Command::Kind::Launch, 1))
     return launch(stream, command);
+  switch (command.kind) {
   case Command::Kind::CopyBytes:
     return copyBytes(stream, command.bytes);
   case Command::Kind::Copy:

@@ -48,9 +48,8 @@ Status VendorContext::launchBuiltin(NativeStream stream, BuiltinKernel kernel,
                                     const BuiltinArguments &arguments) {
   BuiltinLaunch launch;
   RETURN_IF_ERROR(prepareBuiltin(kernel, arguments, launch));
-  return this->launch(stream,
-                      Command(builtins[kernel], builtinKernels()[kernel],
-                              launch.block, nullptr));
+  return submit(stream, Command(builtins[kernel], builtinKernels()[kernel],
+                                launch.block, nullptr));
 }
 
 // A vendor's copy between two places in host memory is done by the caller's
