@@ -30,9 +30,10 @@ public:
     used.store(device.get(), std::memory_order_release);
   }
 
-  //===--- For the tracer, one thread at a time. Frames keep the driver that was
-  //used
-  //===--- when they began, so both live as long as the context.
+  //===--- For the tracer, one thread at a time
+
+  // Frames keep the driver that was used when they began, so both live as long
+  // as the context.
   Device *own() const { return device.get(); }
   Device *traced() const { return around.get(); }
   void surround(std::unique_ptr<Device> traced) { around = std::move(traced); }
