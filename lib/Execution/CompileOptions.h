@@ -53,7 +53,7 @@ private:
   bool given = false;
 };
 
-/// What a compilation is told. An option that changes code belongs into
+/// Options of one compilation. An option that changes code belongs into
 /// Options.def, which puts it into the key.
 struct CompileOptions {
 #define GPUASYNC_TOOL_OPTION(TYPE, MEMBER, NAME, DEFAULT, ...)                 \

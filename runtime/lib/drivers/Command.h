@@ -30,8 +30,8 @@ struct StridedCopy {
   uint64_t elementBytes = 0;
 };
 
-/// The same for a fill; `elementBytes` is 1, 2, 4, 8 or 16 (a contiguous last
-/// dimension stays a dimension with stride elementBytes).
+/// A fill of rank 1..maxRank; `elementBytes` is 1, 2, 4, 8 or 16 (a contiguous
+/// last dimension stays a dimension with stride elementBytes).
 struct StridedFill {
   static constexpr uint32_t maxRank = 8;
   void *destination = nullptr;
@@ -64,7 +64,7 @@ protected:
 /// How the host learns of the end of a launch or a graph without an event: the
 /// device writes a word.
 struct Completion {
-  /// Of a launch: CompletionSignals::acquireSignal.
+  /// A launch sets it: CompletionSignals::acquireSignal.
   uint32_t signal = 0;
   /// Set by the device. The word comes to `value` or beyond as it would by
   /// writeFlag behind the work; null: this work writes none. It says that the
@@ -118,7 +118,7 @@ struct Command {
     HostCall host;
     CapturedWork *work;
   };
-  /// Of a launch; null: nobody wants a word.
+  /// Set by a launch; null: nobody wants a word.
   Completion *completion = nullptr;
 
   Command() = default;

@@ -96,7 +96,7 @@ protected:
   Device &inner;
 };
 
-/// The same for modules of others.
+/// Passes on calls about modules of others.
 class ForeignWrapper : public ForeignObjects {
 public:
   Status adoptModule(const gpuasync_module &module, const gpuasync_image &image,

@@ -58,7 +58,7 @@ LineArray<T> makeLineArray(size_t count) noexcept {
   }
 }
 
-/// What a device can do; bits of DeviceInfo::capabilities.
+/// Capabilities of a device; bits of DeviceInfo::capabilities.
 enum Capability : uint32_t {
   /// allocAsync and freeAsync work (tested at run time on this device).
   CapStreamOrderedAlloc = 1u << 0,
@@ -85,11 +85,12 @@ struct DeviceInfo {
   uint64_t memoryBytes = 0;
   uint32_t capabilities = 0;
   uint32_t multiprocessors = 0; ///< cpu: worker threads
-  /// Of what loads modules, e.g. 13000 for CUDA 13.0; cpu: our own ABI version.
+  /// Version of the module loader, e.g. 13000 for CUDA 13.0; cpu: our own ABI
+  /// version.
   uint32_t driverVersion = 0;
 };
 
-/// What the core remembers while our context is current in place of the
+/// State that the core keeps while our context is current in place of the
 /// caller's. Lives in the frame, so it is small and plain.
 struct SavedContext {
   void *previous = nullptr;
@@ -101,7 +102,7 @@ struct SavedContext {
   SavedContext *outer = nullptr; ///< the thread's next one outwards
 };
 
-/// Of what the calling thread has made current last.
+/// The context that the calling thread has made current last.
 extern __thread SavedContext *innermostContext
     __attribute__((tls_model("initial-exec")));
 
@@ -111,7 +112,7 @@ enum class MemoryKind : uint32_t {
   Pinned      ///< host memory for staging and completion flags
 };
 
-/// What the driver knows about an address that the core did not allocate.
+/// The driver's knowledge of an address that the core did not allocate.
 enum class PointerKind : uint32_t {
   Pageable,   ///< plain host memory, or unknown to the driver
   Registered, ///< host memory that the device can reach asynchronously
@@ -119,7 +120,7 @@ enum class PointerKind : uint32_t {
   Managed
 };
 
-/// Of a stream: not captured, captured, or part of a capture that failed.
+/// State of a stream: not captured, captured, or part of a capture that failed.
 struct CaptureState {
   enum Kind : uint32_t { None, Active, Invalid } kind = None;
   uint64_t id = 0; ///< of the capture, unique in the process; of Active only

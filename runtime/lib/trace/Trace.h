@@ -53,7 +53,7 @@ struct Work {
   uint64_t bytes = 0;
   const gpuasync_block *block = nullptr; ///< of a kernel
   uint32_t launches = 0, copies = 0, fills = 0;
-  /// Where the launch says by which word the host learns of the work's end.
+  /// The launch writes here which word tells the host of the work's end.
   const Completion *completion = nullptr;
 };
 

@@ -38,7 +38,7 @@ public:
   /// The host has done some work itself, from `from` until now.
   void addDone(NativeStream stream, const Work &work, int64_t from);
 
-  //===--- Of Device: what is noted
+  //===--- Functions of Device that are noted
   void restore(SavedContext &saved) noexcept override;
   void destroyStream(NativeStream stream) noexcept override;
   void destroyEvent(NativeEvent event) noexcept override;
@@ -54,7 +54,7 @@ public:
   void unregisterHost(void *pointer) noexcept override;
   uint64_t close(bool lost) noexcept override;
 
-  //===--- Of extensions
+  //===--- Functions of extensions
   Status adoptModule(const gpuasync_module &module, const gpuasync_image &image,
                      void *foreign, NativeModule &out,
                      NativeFunction *functions) override;

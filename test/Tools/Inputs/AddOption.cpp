@@ -2,7 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What add-option.py links with the parsers of a changed copy of the sources.
+// A main that add-option.py links with the parsers of a changed copy of the
+// sources.
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Pipelines/Pipelines.h"

@@ -23,7 +23,7 @@ def edit(name, before, after):
     (work / name).write_text(text.replace(before, after))
 
 
-# What somebody does who adds an option. The mark of `planted` is wrong.
+# The edits of somebody who adds an option. The mark of `planted` is wrong.
 edit("include/GPUAsync/Options.def", "// Formats of a drawn schedule.\n", """\
 GPUASYNC_ENUM_BEGIN(ProbeMode)
 GPUASYNC_WORD(ProbeMode, Off, "off", "nothing")

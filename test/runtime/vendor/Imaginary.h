@@ -14,7 +14,7 @@
 
 namespace gpuasync_test {
 
-/// Of the numbers that RuntimeABI.h leaves to others.
+/// A number that RuntimeABI.h leaves to other vendors.
 constexpr uint32_t imaginaryFormat = GPUASYNC_IMAGE_FIRST_FREE + 7;
 
 /// The entry in the list.

@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the core tells to traces, callbacks of embedders and profilers. A
-// service implements it. Without one nobody ever listens.
+// Events that the core reports to traces, callbacks of embedders and profilers.
+// A service implements it. Without one nobody ever listens.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_CORE_PROCESS_TRACER_H
@@ -54,7 +54,7 @@ inline Tracer *tracing() {
              : nullptr;
 }
 
-/// The same if there was a tracer when the copy began, so that `from` is not 0.
+/// Notes a host copy if a tracer was there at its begin (`from` is not 0).
 inline void noteHostCopy(gpuasync_context &context, void *stream,
                          uint64_t bytes, const gpuasync_site *site,
                          int64_t from) noexcept {

@@ -140,7 +140,7 @@ private:
   }
   Status putArguments(Command::Kind kind, Stream &stream, const void *arguments,
                       size_t bytes, const gpuasync_site *site);
-  /// Of ByteCopy and StridedCopy.
+  /// Takes a ByteCopy or a StridedCopy.
   template <typename Copy>
   Status putStaged(Staged staged, Stream &stream, Copy &copy, uint64_t bytes,
                    const gpuasync_site *site, bool &recorded);

@@ -56,7 +56,7 @@ struct Call {
   uint32_t bytes = 0;   ///< of its arguments
   size_t arguments = 0; ///< where they lie; Record and Wait have none
   const gpuasync_site *site = nullptr; ///< of the instance's program
-  /// Of a staged copy: a use of what the arguments name as source or
+  /// A staged copy's use of the staging that the arguments name as source or
   /// destination. Null: it was passed on, and they name what is not there.
   PoolAllocation *staging = nullptr;
   /// Whether it is work, and not a part of an order.

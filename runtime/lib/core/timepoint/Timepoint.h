@@ -48,7 +48,8 @@ struct Timepoint {
     NativeEvent event = nullptr;
     const uint32_t *word;
   };
-  /// Of its stream; null: only the word or the event tells of the point.
+  /// Its stream's timeline; null: only the word or the event tells of the
+  /// point.
   const Timeline *timeline = nullptr;
   uint64_t position = 0; ///< operations of the timeline that are before it
 
