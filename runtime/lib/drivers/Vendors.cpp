@@ -6,11 +6,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "drivers/Vendors.h"
+#include "drivers/Native.h"
 #include "gpuasync/RuntimeABI.h"
 
 #include <string.h>
 
 using namespace gpuasync;
+
+__thread uint64_t gpuasync::driverCallCount;
+__thread SavedContext *gpuasync::innermostContext;
 
 namespace gpuasync {
 #define VENDOR(name) extern const Vendor name##Vendor;

@@ -14,23 +14,10 @@
 
 using namespace gpuasync;
 
-static uint64_t nextContextId() {
-  static std::atomic<uint64_t> next{0};
-  return ++next;
-}
-
-std::string gpuasync::deviceName(const Driver &driver, int32_t ordinal) {
-  std::string name = driver.name();
-  return driver.vendor.hasNumberedDevices ? name + ":" + std::to_string(ordinal)
-                                          : name;
-}
-
 gpuasync_context::gpuasync_context(Driver &driver, int32_t ordinal)
-    : kind(driver), ordinal(ordinal), id(nextContextId()),
-      device(deviceName(driver, ordinal)) {}
+    : ContextPools(*this, driver, ordinal) {}
 
 gpuasync_context::~gpuasync_context() {
-  gpuasync_status_free(lost.load());
   for (gpuasync_context *predecessor : predecessors)
     predecessor->releasePart();
 }
@@ -61,27 +48,6 @@ Status gpuasync_context::check() {
   if (state.load(std::memory_order_acquire) != State::Open)
     return makeStatus(GPUASYNC_SHUT_DOWN, "the context was closed");
   return Status();
-}
-
-Status gpuasync_context::checkLost() {
-  gpuasync_status *first = lost.load(std::memory_order_acquire);
-  return first ? makeStatus(
-                     GPUASYNC_DEVICE_LOST,
-                     "the device was lost for this process; first report: %s",
-                     gpuasync_status_get_message(first))
-               : Status();
-}
-
-Status gpuasync_context::noteFault(Status status) {
-  if (__builtin_expect(status.ok(), 1) || status.code() != GPUASYNC_DEVICE_LOST)
-    return status;
-  if (lost.load(std::memory_order_acquire))
-    return status;
-  Status kept = copyStatus(status);
-  gpuasync_status *expected = nullptr;
-  if (lost.compare_exchange_strong(expected, kept.get()))
-    (void)kept.release();
-  return status;
 }
 
 CurrentContext::CurrentContext(gpuasync_context &context)

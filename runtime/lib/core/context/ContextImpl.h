@@ -21,26 +21,16 @@
 #define GPUASYNC_CORE_CONTEXT_CONTEXTIMPL_H
 
 #include "core/module/ModuleCache.h"
-#include "core/pool/Abandoned.h"
-#include "core/pool/CallerStreams.h"
+#include "core/pool/ContextPools.h"
 #include "core/pool/DeviceMirrorCache.h"
-#include "core/pool/EventPool.h"
-#include "core/pool/MemoryPool.h"
-#include "core/pool/Registrations.h"
-#include "core/pool/StagingPool.h"
-#include "core/pool/StreamPool.h"
-#include "core/pool/Uploads.h"
-#include "core/process/Thread.h"
 #include "core/region/ModeTuner.h"
-#include "core/timepoint/Timepoints.h"
-#include "drivers/DriverSlot.h"
 #include "gpuasync/Stats.h"
 
 #include <map>
 #include <memory>
 #include <string>
 
-struct gpuasync_context {
+struct gpuasync_context : gpuasync::ContextPools {
   gpuasync_context(gpuasync::Driver &driver, int32_t ordinal);
   ~gpuasync_context();
 
@@ -56,19 +46,9 @@ struct gpuasync_context {
   std::atomic<uint32_t> waiters{0};
 
   //===--- Read by every frame, written by cold calls only
-  alignas(64) gpuasync::Driver &kind;
-  gpuasync::DriverSlot driver;
-  /// The device's first fault; frames fail with it from then on.
-  std::atomic<gpuasync_status *> lost{nullptr};
-  /// More than 0: something waits for an idle context.
-  std::atomic<uint32_t> retiredCount{0};
-  gpuasync::AbandonedWork abandoned;
-  uint32_t capabilities = 0;
-  const int32_t ordinal;
-  const uint64_t id; ///< unique in the process
   /// Ending: all work is done, and a thread gives everything back.
   enum class State : uint32_t { Open, Closing, Ending, Closed };
-  std::atomic<State> state{State::Open};
+  alignas(64) std::atomic<State> state{State::Open};
   /// Who closes it.
   std::atomic<const gpuasync::ThreadState *> closedBy{nullptr};
   bool registered = false; ///< on Process::contexts
@@ -76,8 +56,6 @@ struct gpuasync_context {
   std::atomic<bool> isLeftBehind{false};
   /// Process::contexts has a part of it for that; under Process::mutex.
   bool isKeptForWork = false;
-  std::string device; ///< "cuda:0"
-  gpuasync::DeviceInfo info;
 
   //===--- Threads and instances (poolMutex)
   alignas(64) std::mutex poolMutex;
@@ -95,20 +73,8 @@ struct gpuasync_context {
   /// each a part. Under waitMutex.
   std::vector<gpuasync_context *> predecessors;
 
-  //===--- Pools, each on lines of its own
-  alignas(64) gpuasync::StreamPool streams{*this};
-  alignas(64) gpuasync::CallerStreams callerStreams{*this};
-  alignas(64) gpuasync::EventPool events{*this};
-  alignas(64) gpuasync::MemoryPool memory{*this};
-  alignas(64) gpuasync::StagingPool staging{*this};
-  alignas(64) gpuasync::Timepoints timepoints{driver, physicalEvents};
-  alignas(64) gpuasync::Registrations registrations{*this};
-  alignas(64) gpuasync::Uploads uploads{*this};
   alignas(64) gpuasync::DeviceMirrorCache mirrors{*this};
 
-  std::atomic<uint64_t> physicalStreams{0}, physicalEvents{0},
-      physicalModules{0}, physicalGraphs{0}, physicalBuffers{0},
-      physicalBytes{0};
   std::vector<std::string> leaks; ///< after close; under poolMutex
   std::mutex choicesMutex;        ///< taken before no other lock
   /// How regions of programs that were released were played; of so many.
@@ -119,9 +85,6 @@ struct gpuasync_context {
   std::string failedCapture;
   gpuasync_stats base{}; ///< of the last reset; under poolMutex
 
-  bool has(gpuasync::Capability capability) const {
-    return capabilities & capability;
-  }
   void retain() { references.fetch_add(1, std::memory_order_relaxed); }
   void retainPart() { parts.fetch_add(1, std::memory_order_relaxed); }
   void releasePart() {
@@ -132,10 +95,6 @@ struct gpuasync_context {
 
   /// Closed contexts and lost devices; Ok otherwise.
   gpuasync::Status check();
-  /// The error of a lost device, or Ok.
-  gpuasync::Status checkLost();
-  /// Remembers a device fault; passes the status on.
-  gpuasync::Status noteFault(gpuasync::Status status);
 
   /// Waits for all pending and held streams, or for all that there are, and for
   /// frames' work on callers' streams. Ok: all of it has ended, though it may
@@ -153,12 +112,6 @@ struct gpuasync_context {
   /// The same of any context, from outside of its frames, a closed one whose
   /// work went on too.
   gpuasync::Status awaitAbandoned(const gpuasync::Deadline &deadline);
-
-  /// A host wait, whose fault is remembered.
-  gpuasync::Status wait(const gpuasync::Timepoint &point,
-                        const gpuasync::Deadline &deadline, bool &done) {
-    return noteFault(timepoints.wait(point, deadline, done));
-  }
 
   //===--- The end (Close.cpp)
   /// Whether nothing of the context can be running: no frame but the one that
@@ -206,9 +159,6 @@ struct gpuasync_context {
 };
 
 namespace gpuasync {
-
-/// "cpu", "cuda:0".
-std::string deviceName(const Driver &driver, int32_t ordinal);
 
 /// "file:line:col: op", or the label kept when the program went away.
 std::string describeSite(const gpuasync_site *site, const std::string &label);
@@ -283,9 +233,6 @@ private:
   gpuasync_context &context;
   bool isServing;
 };
-
-/// Between two looks, number `round` and the next, at what another thread does.
-void pauseFor(int round);
 
 } // namespace gpuasync
 

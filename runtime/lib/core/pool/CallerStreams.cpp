@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "core/pool/CallerStreams.h"
-#include "core/context/ContextImpl.h"
+#include "core/pool/ContextPools.h"
 
 #include <algorithm>
 #include <new>
@@ -32,7 +32,7 @@ Status CallerStreams::take(NativeStream native, Stream *&out) {
   if (!out) {
     lock.unlock();
     auto made = std::make_unique<Stream>(/*external=*/true);
-    made->context = &context;
+    made->context = &context.context;
     NativeEvent event = nullptr;
     RETURN_IF_ERROR(context.timepoints.takeEvent(event));
     made->tail = Timepoint::ofEvent(event);

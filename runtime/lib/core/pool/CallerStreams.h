@@ -15,12 +15,14 @@
 
 namespace gpuasync {
 
+struct ContextPools;
+
 /// Thread safe; a wrapper is passed by one thread at a time. Under its lock
 /// those of staging, memory and timepoints are taken, and the driver is asked,
 /// but for nothing that may block.
 class CallerStreams {
 public:
-  explicit CallerStreams(gpuasync_context &context) : context(context) {}
+  explicit CallerStreams(ContextPools &context) : context(context) {}
   CallerStreams(const CallerStreams &) = delete;
   ~CallerStreams();
 
@@ -40,7 +42,7 @@ private:
   bool reapBusy();
   Status moveTail(Stream &wrapper);
 
-  gpuasync_context &context;
+  ContextPools &context;
   std::mutex mutex;
   std::vector<Stream *> all;
   std::vector<Stream *> busy; ///< oldest work first; there is room for all

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "core/pool/EventPool.h"
-#include "core/context/ContextImpl.h"
+#include "core/pool/ContextPools.h"
 
 using namespace gpuasync;
 
@@ -22,7 +22,7 @@ Status EventPool::takeShared(Event *&out) {
   Room room(all);
   lock.unlock();
   auto event = std::make_unique<Event>();
-  event->context = &context;
+  event->context = &context.context;
   Status status = context.driver->createEvent(event->native);
   if (!status.ok())
     return status;

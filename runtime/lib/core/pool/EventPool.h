@@ -23,6 +23,7 @@ struct gpuasync_context;
 namespace gpuasync {
 
 class Recorder;
+struct ContextPools;
 struct Frame;
 struct ThreadContext;
 
@@ -63,7 +64,7 @@ struct alignas(64) Event {
 /// of the driver's.
 class EventPool {
 public:
-  explicit EventPool(gpuasync_context &context) : context(context) {}
+  explicit EventPool(ContextPools &context) : context(context) {}
   EventPool(const EventPool &) = delete;
   ~EventPool();
 
@@ -119,7 +120,7 @@ private:
   Status takeShared(Event *&out);
   void giveShared(Event *event);
 
-  gpuasync_context &context;
+  ContextPools &context;
   std::mutex mutex;
   Stack<Event> idle;
   DriverList<Event *> all;

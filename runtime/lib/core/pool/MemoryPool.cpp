@@ -44,7 +44,7 @@ static uintptr_t addressOf(const void *pointer) {
   return reinterpret_cast<uintptr_t>(pointer);
 }
 
-MemoryPool::MemoryPool(gpuasync_context &context) : context(context) {
+MemoryPool::MemoryPool(ContextPools &context) : context(context) {
   spares.reserve(maxSpares);
 }
 

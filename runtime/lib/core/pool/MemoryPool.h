@@ -26,6 +26,8 @@ struct gpuasync_stream;
 
 namespace gpuasync {
 
+struct ContextPools;
+
 using Stream = gpuasync_stream;
 
 struct Frame;
@@ -55,7 +57,7 @@ struct PoolAllocation {
 /// of timepoints is taken, and the driver is asked whether they are reached.
 class MemoryPool {
 public:
-  explicit MemoryPool(gpuasync_context &context);
+  explicit MemoryPool(ContextPools &context);
   MemoryPool(const MemoryPool &) = delete;
 
   //===--- A program's memory
@@ -162,7 +164,7 @@ private:
   uint64_t limit() const;
   void reduce(uint64_t limit);
 
-  gpuasync_context &context;
+  ContextPools &context;
   std::mutex mutex;
   Table table; ///< all blocks, by address
   /// Nodes of it for reuse, so that a warm allocation allocates nothing.

@@ -20,17 +20,16 @@
 #include <mutex>
 #include <vector>
 
-struct gpuasync_context;
-
 namespace gpuasync {
 
+struct ContextPools;
 struct Frame;
 
 /// Thread safe, but that a frame is its own thread's. No other lock is taken
 /// under this one, and it is not held over calls of the driver's.
 class Registrations {
 public:
-  explicit Registrations(gpuasync_context &context) : context(context) {}
+  explicit Registrations(ContextPools &context) : context(context) {}
   Registrations(const Registrations &) = delete;
 
   /// One more registration of `pointer`, which the frame has made. It waits for
@@ -93,7 +92,7 @@ private:
                      uint64_t bytes);
   void erase(Place place);
 
-  gpuasync_context &context;
+  ContextPools &context;
   std::mutex mutex;
   std::condition_variable settled; ///< a range is busy no more
   std::map<uintptr_t, Range> ranges;

@@ -7,7 +7,7 @@
 
 #include "core/pool/StagingPool.h"
 #include "core/command/Strided.h"
-#include "core/context/ContextImpl.h"
+#include "core/pool/ContextPools.h"
 
 #include <new>
 #include <string.h>
@@ -100,7 +100,7 @@ void StagingPool::drop(Download *download) {
 }
 
 /// Its links go; `fill`: the parts of uploads that waited for it are there.
-static void endLinks(gpuasync_context &context, Download &download, bool fill) {
+static void endLinks(ContextPools &context, Download &download, bool fill) {
   while (LateLink *link = download.late) {
     download.late = link->next;
     if (fill)

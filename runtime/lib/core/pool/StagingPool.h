@@ -15,6 +15,8 @@
 
 namespace gpuasync {
 
+struct ContextPools;
+
 /// A part of an upload's source that waits for a download; counts as a use.
 struct LateLink {
   LateLink *next = nullptr;
@@ -50,7 +52,7 @@ struct Download {
 /// memory and timepoints, are taken; under the other one none.
 class StagingPool {
 public:
-  explicit StagingPool(gpuasync_context &context) : context(context) {}
+  explicit StagingPool(ContextPools &context) : context(context) {}
   StagingPool(const StagingPool &) = delete;
 
   /// The stream reads staging, which is dropped once it has.
@@ -118,7 +120,7 @@ private:
     return !second || (first && first->number > second->number);
   }
 
-  gpuasync_context &context;
+  ContextPools &context;
   std::atomic<bool> anyOrphans{false}; ///< read by every host wait
   alignas(64) std::mutex mutex;
   Spares<StagingUse> uses;
@@ -133,7 +135,7 @@ private:
 /// it, when the stream is idle.
 class HeldStaging {
 public:
-  HeldStaging(gpuasync_context &context, Stream &stream)
+  HeldStaging(ContextPools &context, Stream &stream)
       : context(context), stream(stream) {}
   HeldStaging(const HeldStaging &) = delete;
   ~HeldStaging();
@@ -150,7 +152,7 @@ public:
   void passOn() { staging = nullptr; }
 
 private:
-  gpuasync_context &context;
+  ContextPools &context;
   Stream &stream;
   PoolAllocation *staging = nullptr;
   bool inUse = false;

@@ -34,7 +34,7 @@ Status StreamPool::take(ThreadContext *slot, Stream *&out) {
   Stream *stream = bare.pop();
   if (!stream) {
     stream = new Stream;
-    stream->context = &context;
+    stream->context = &context.context;
   }
   // Without a native stream, also if something is thrown, it is bare again.
   struct Bare {

@@ -21,8 +21,9 @@
 namespace gpuasync {
 
 class Recorder;
-struct PoolAllocation;
+struct ContextPools;
 struct Frame;
+struct PoolAllocation;
 struct Registration;
 struct StagingUse;
 struct ThreadContext;
@@ -166,7 +167,7 @@ using Stream = gpuasync_stream;
 /// the driver is asked, but for nothing that may block.
 class StreamPool {
 public:
-  explicit StreamPool(gpuasync_context &context) : context(context) {}
+  explicit StreamPool(ContextPools &context) : context(context) {}
   StreamPool(const StreamPool &) = delete;
   ~StreamPool();
 
@@ -230,7 +231,7 @@ private:
   void reapCaptured();
   void keepIdle(Stream *stream);
 
-  gpuasync_context &context;
+  ContextPools &context;
   std::mutex mutex;
   bool destroyed = false; ///< what comes back is the driver's no more
   Stack<Stream> idle;

@@ -5,7 +5,7 @@
 // See Uploads.h.
 //===----------------------------------------------------------------------===//
 
-#include "core/context/ContextImpl.h"
+#include "core/pool/ContextPools.h"
 
 #include <algorithm>
 #include <string.h>
@@ -54,7 +54,7 @@ Status Uploads::make(const void *source, uint64_t bytes, PoolAllocation *&out) {
     context.memory.dropKept(block);
     return status;
   }
-  threadState().slotFor(&context)->counters.uploadedBytes.add(bytes);
+  threadState().slotFor(&context.context)->counters.uploadedBytes.add(bytes);
   out = block;
   return Status();
 }

@@ -14,16 +14,15 @@
 
 #include <mutex>
 
-struct gpuasync_context;
-
 namespace gpuasync {
 
+struct ContextPools;
 struct PoolAllocation;
 
 /// Thread safe; one upload at a time. The context is current.
 class Uploads {
 public:
-  explicit Uploads(gpuasync_context &context) : context(context) {}
+  explicit Uploads(ContextPools &context) : context(context) {}
   Uploads(const Uploads &) = delete;
 
   /// Device memory of the context's with a copy of host memory, which has
@@ -36,7 +35,7 @@ public:
 private:
   Status fill(char *destination, const char *source, uint64_t bytes);
 
-  gpuasync_context &context;
+  ContextPools &context;
   std::mutex mutex;
   NativeStream stream = nullptr; ///< made with the first upload
 };

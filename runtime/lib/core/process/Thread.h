@@ -141,6 +141,9 @@ struct alignas(64) ThreadState {
   /// Drops pins on retired instances and parts of closed contexts, if there
   /// may be any. Takes time in proportion to what the thread has of both.
   void purge(bool everything);
+  /// The thread ends: drops all that it has of contexts. False: some of it
+  /// stays, and so does this.
+  bool leaveContexts();
 
 private:
   void putPin(Pin *pin, bool replace);
@@ -209,6 +212,9 @@ inline Deadline callDeadline() {
 
 /// What GPU_ASYNC_PLAY can be.
 Status setPlay(Process &process, const char *text);
+
+/// Between two looks, number `round` and the next, at what another thread does.
+void pauseFor(int round);
 
 /// Ok, or with the reason: GPUASYNC_SHUT_DOWN, GPUASYNC_INVALID_ARGUMENT in the
 /// callback.
