@@ -175,10 +175,10 @@ void warm(const Context &context, int most, int rounds, bool null) {
     double launch = onThreads(context, count, rounds, 2000, [&](auto measure) {
       gpuasync_frame frame;
       gpuasync_frame_enter(&frame, &kernels.functions[0]);
-      gpuasync_stream *stream = gpuasync_stream_create(&frame, site);
+      gpuasync_stream *stream = gpuasync_stream_create(&frame, 0, site);
       alignas(16) uint64_t params = 0;
-      gpuasync_block block = {{1, 1, 1}, {32, 1, 1}, {0, 0, 0}, 0,
-                              0,         8,          &params};
+      gpuasync_launch_config block = {{1, 1, 1}, {32, 1, 1}, {0, 0, 0}, 0,
+                                      0,         8,          &params};
       measure([&](int calls) {
         for (int i = 0; i < calls; ++i)
           gpuasync_launch(&frame, stream, site, &block);

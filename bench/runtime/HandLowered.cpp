@@ -52,7 +52,7 @@ static const gpuasync_program program = {
 static const uint32_t modules[] = {0};
 
 const gpuasync_function handLoweredFunction = {
-    "handlowered", "HandLowered.cpp", 1, 1, &program, modules, 1, 0};
+    "handlowered", "HandLowered.cpp", 1, 1, &program, modules, 1, 0, 1, 0};
 
 void handLoweredLaunch(gpuasync_frame *frame, gpuasync_stream *stream,
                        uint32_t kernel, void *pointer, uint64_t row) {
@@ -60,7 +60,7 @@ void handLoweredLaunch(gpuasync_frame *frame, gpuasync_stream *stream,
     void *pointer;
     uint64_t row;
   } params = {pointer, row};
-  gpuasync_block block = {
+  gpuasync_launch_config block = {
       {1, 1, 1}, {32, 1, 1}, {1, 1, 1},
       0,         0,          kernel == Add || kernel == Double ? 16u : 8u,
       &params};
@@ -70,13 +70,14 @@ void handLoweredLaunch(gpuasync_frame *frame, gpuasync_stream *stream,
 gpuasync_status *handLoweredRegion(int launches, int events, uint64_t first) {
   gpuasync_frame frame;
   if (!gpuasync_frame_enter(&frame, &handLoweredFunction)) {
-    gpuasync_stream *streams[] = {gpuasync_stream_create(&frame, StreamSite),
-                                  gpuasync_stream_create(&frame, StreamSite)};
+    gpuasync_stream *streams[] = {
+        gpuasync_stream_create(&frame, 0, StreamSite),
+        gpuasync_stream_create(&frame, 0, StreamSite)};
     gpuasync_region_begin(&frame, ForkJoinSite);
     for (int i = 0; i < launches; ++i) {
       alignas(16) uint64_t params[] = {first, 1, 2, 3, 4, 5, 6, 7};
-      gpuasync_block block = {{1, 1, 1}, {32, 1, 1}, {1, 1, 1}, 0,
-                              0,         64,         params};
+      gpuasync_launch_config block = {{1, 1, 1}, {32, 1, 1}, {1, 1, 1}, 0,
+                                      0,         64,         params};
       gpuasync_launch(&frame, streams[i & 1], Wide, &block);
       if (i >= events)
         continue;
@@ -103,7 +104,7 @@ EXPORT gpuasync_status *forkjoin(int32_t *, int32_t *data, int64_t, int64_t,
   if (!gpuasync_frame_enter(&frame, &handLoweredFunction)) {
     gpuasync_stream *streams[branches];
     for (auto &stream : streams)
-      stream = gpuasync_stream_create(&frame, StreamSite);
+      stream = gpuasync_stream_create(&frame, 0, StreamSite);
     gpuasync_region_begin(&frame, ForkJoinSite);
     handLoweredLaunch(&frame, streams[0], First, data);
     gpuasync_event *forked =
@@ -136,7 +137,7 @@ EXPORT gpuasync_status *chain10(int32_t *, int32_t *data, int64_t, int64_t,
                                 int64_t) {
   gpuasync_frame frame;
   if (!gpuasync_frame_enter(&frame, &handLoweredFunction)) {
-    gpuasync_stream *stream = gpuasync_stream_create(&frame, StreamSite);
+    gpuasync_stream *stream = gpuasync_stream_create(&frame, 0, StreamSite);
     gpuasync_region_begin(&frame, ChainSite);
     for (int i = 0; i < 10; ++i)
       handLoweredLaunch(&frame, stream, Increment, data);
@@ -151,7 +152,7 @@ EXPORT gpuasync_status *sync1(int32_t *, int32_t *data, int64_t, int64_t,
                               int64_t) {
   gpuasync_frame frame;
   if (!gpuasync_frame_enter(&frame, &handLoweredFunction)) {
-    gpuasync_stream *stream = gpuasync_stream_create(&frame, StreamSite);
+    gpuasync_stream *stream = gpuasync_stream_create(&frame, 0, StreamSite);
     handLoweredLaunch(&frame, stream, Increment, data);
     if (!gpuasync_stream_synchronize(&frame, &stream, 1, StreamSite))
       gpuasync_stream_destroy(&frame, stream, GPUASYNC_STREAM_IDLE, StreamSite);

@@ -113,7 +113,8 @@ void measureCopies(const char *device, gpuasync_frame *frame,
                    gpuasync_stream *stream) {
   const uint64_t most = 4 << 20;
   auto allocate = [&] {
-    return static_cast<char *>(gpuasync_alloc(frame, nullptr, most, 0, site));
+    return static_cast<char *>(
+        gpuasync_alloc(frame, 0, nullptr, most, 0, site));
   };
   char *to = allocate(), *from = allocate();
   std::vector<char> pageable(most, 1);
@@ -163,8 +164,8 @@ void measureCopies(const char *device, gpuasync_frame *frame,
       drain();
     }
   });
-  gpuasync_dealloc(frame, nullptr, to, site);
-  gpuasync_dealloc(frame, nullptr, from, site);
+  gpuasync_dealloc(frame, 0, nullptr, to, site);
+  gpuasync_dealloc(frame, 0, nullptr, from, site);
 }
 
 /// What one call of `work(frame, stream, other)` costs in driver calls and
@@ -179,8 +180,8 @@ bool count(gpuasync_context *context, const char *name, double expected,
     unsigned long newsBefore = allocations;
     gpuasync_frame frame;
     gpuasync_frame_enter(&frame, &handLoweredFunction);
-    gpuasync_stream *streams[] = {gpuasync_stream_create(&frame, site),
-                                  gpuasync_stream_create(&frame, site)};
+    gpuasync_stream *streams[] = {gpuasync_stream_create(&frame, 0, site),
+                                  gpuasync_stream_create(&frame, 0, site)};
     for (int i = 0; i < calls; ++i)
       work(&frame, streams[0], streams[1]);
     gpuasync_stream_synchronize(&frame, streams, 2, site);
@@ -210,7 +211,7 @@ bool check(gpuasync_context *context) {
   gpuasync_frame outer;
   gpuasync_frame_enter(&outer, &handLoweredFunction);
   auto *data = static_cast<int32_t *>(
-      gpuasync_alloc(&outer, nullptr, 5 * 32 * 4, 0, site));
+      gpuasync_alloc(&outer, 0, nullptr, 5 * 32 * 4, 0, site));
   bool right = count(context, "launch", 1, [&](Frame f, Stream s, Stream) {
     handLoweredLaunch(f, s, 4, data);
   });
@@ -222,13 +223,13 @@ bool check(gpuasync_context *context) {
                  });
   right &=
       count(context, "stream create, destroy", 0, [](Frame f, Stream, Stream) {
-        gpuasync_stream_destroy(f, gpuasync_stream_create(f, site),
+        gpuasync_stream_destroy(f, gpuasync_stream_create(f, 0, site),
                                 GPUASYNC_STREAM_IDLE, site);
       });
   right &= count(
       context, "alloc, dealloc", 2,
       [](Frame f, Stream s, Stream) {
-        gpuasync_dealloc(f, s, gpuasync_alloc(f, s, 1024, 0, site), site);
+        gpuasync_dealloc(f, 0, s, gpuasync_alloc(f, 0, s, 1024, 0, site), site);
       },
       1); // the pointer table's node
   right &= count(
@@ -247,9 +248,10 @@ bool check(gpuasync_context *context) {
       [](Frame, Stream, Stream) {
         gpuasync_frame inner;
         gpuasync_frame_enter(&inner, &handLoweredFunction);
-        gpuasync_stream *stream = gpuasync_stream_create(&inner, site);
-        gpuasync_dealloc(&inner, stream,
-                         gpuasync_alloc(&inner, stream, 1024, 0, site), site);
+        gpuasync_stream *stream = gpuasync_stream_create(&inner, 0, site);
+        gpuasync_dealloc(&inner, 0, stream,
+                         gpuasync_alloc(&inner, 0, stream, 1024, 0, site),
+                         site);
         gpuasync_stream_synchronize(&inner, &stream, 1, site);
         gpuasync_stream_destroy(&inner, stream, GPUASYNC_STREAM_IDLE, site);
         must(gpuasync_frame_leave(&inner));
@@ -263,7 +265,7 @@ bool check(gpuasync_context *context) {
   right &= count(context, "forkjoin", 23, [&](Frame, Stream, Stream) {
     must(forkjoin(data, data, 0, 5, 32, 32, 1));
   });
-  gpuasync_dealloc(&outer, nullptr, data, site);
+  gpuasync_dealloc(&outer, 0, nullptr, data, site);
   must(gpuasync_frame_leave(&outer));
   return right;
 }
@@ -289,9 +291,9 @@ int main(int argc, char **argv) {
 
   gpuasync_frame frame;
   gpuasync_frame_enter(&frame, &handLoweredFunction);
-  gpuasync_stream *stream = gpuasync_stream_create(&frame, site);
-  gpuasync_stream *other = gpuasync_stream_create(&frame, site);
-  void *memory = gpuasync_alloc(&frame, nullptr, 5 * 32 * 4, 0, site);
+  gpuasync_stream *stream = gpuasync_stream_create(&frame, 0, site);
+  gpuasync_stream *other = gpuasync_stream_create(&frame, 0, site);
+  void *memory = gpuasync_alloc(&frame, 0, nullptr, 5 * 32 * 4, 0, site);
   auto *data = static_cast<int32_t *>(memory);
   auto drain = [&] {
     gpuasync_stream *both[] = {stream, other};
@@ -314,13 +316,13 @@ int main(int argc, char **argv) {
   drain();
   measure("stream create, destroy", name, 1000, [&](int calls) {
     for (int i = 0; i < calls; ++i)
-      gpuasync_stream_destroy(&frame, gpuasync_stream_create(&frame, site),
+      gpuasync_stream_destroy(&frame, gpuasync_stream_create(&frame, 0, site),
                               GPUASYNC_STREAM_IDLE, site);
   });
   measure("alloc, dealloc of 1 KB", name, 200, [&](int calls) {
     for (int i = 0; i < calls; ++i)
-      gpuasync_dealloc(&frame, stream,
-                       gpuasync_alloc(&frame, stream, 1024, 0, site), site);
+      gpuasync_dealloc(&frame, 0, stream,
+                       gpuasync_alloc(&frame, 0, stream, 1024, 0, site), site);
   });
   drain();
   measureCopies(name, &frame, stream);
@@ -344,7 +346,7 @@ int main(int argc, char **argv) {
       must(forkjoin(data, data, 0, 5, 32, 32, 1));
   });
   measureRegion(name);
-  gpuasync_dealloc(&frame, nullptr, memory, site);
+  gpuasync_dealloc(&frame, 0, nullptr, memory, site);
   gpuasync_stream_destroy(&frame, stream, 0, site);
   gpuasync_stream_destroy(&frame, other, 0, site);
   must(gpuasync_frame_leave(&frame));

@@ -87,7 +87,7 @@ gpuasync::Status Call::placeOnDevice(ArrayRef<gpuasync_value> arguments,
             kept[index] = given[function.takes[index]].data;
           else if (function.destinations[index] >= 0 && !results[index].data)
             kept[index] = gpuasync_alloc(
-                frame, stream, std::max<uint64_t>(countBytes(parameter), 1),
+                frame, 0, stream, std::max<uint64_t>(countBytes(parameter), 1),
                 GPUASYNC_ALLOC_DEVICE, GPUASYNC_NO_SITE);
         for (auto [parameter, value, range] :
              zip(function.arguments, arguments, ranges)) {
@@ -108,7 +108,7 @@ gpuasync::Status Call::placeOnDevice(ArrayRef<gpuasync_value> arguments,
           }
           // Nothing has no address.
           void *copy =
-              gpuasync_alloc(frame, stream, std::max<uint64_t>(bytes, 1),
+              gpuasync_alloc(frame, 0, stream, std::max<uint64_t>(bytes, 1),
                              GPUASYNC_ALLOC_DEVICE, GPUASYNC_NO_SITE);
           if (copy)
             isReadLater |= upload(frame, stream, copy, value.data, bytes);

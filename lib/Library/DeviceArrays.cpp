@@ -25,10 +25,10 @@ static const gpuasync_program program = {GPUASYNC_ABI_VERSION,
                                          0,
                                          0};
 static const gpuasync_function function = {
-    "arrays on a device", "", 0, 0, &program, nullptr, 0, 0};
+    "arrays on a device", "", 0, 0, &program, nullptr, 0, 0, 1, 0};
 static const gpuasync_function enqueuing = {
-    "arrays on a device",      "", 0, 0, &program, nullptr, 0,
-    GPUASYNC_FUNCTION_ENQUEUES};
+    "arrays on a device",       "", 0, 0, &program, nullptr, 0,
+    GPUASYNC_FUNCTION_ENQUEUES, 1,  0};
 
 //===----------------------------------------------------------------------===//
 // The queue
@@ -91,7 +91,7 @@ gpuasync::Status DeviceQueue::runWithStream(const gpuasync_function &function,
     return status;
   return run(function, [&](gpuasync_frame *frame) {
     gpuasync_stream *on =
-        gpuasync_stream_external(frame, native, GPUASYNC_NO_SITE);
+        gpuasync_stream_external(frame, 0, native, GPUASYNC_NO_SITE);
     if (!on)
       return;
     body(frame, on);
@@ -124,7 +124,7 @@ static size_t freeAll(gpuasync_frame *frame, gpuasync_stream *stream,
     // A frame that has failed does nothing more.
     if (gpuasync_frame_fail(frame, nullptr))
       return i;
-    gpuasync_dealloc(frame, stream, memory[i], GPUASYNC_NO_SITE);
+    gpuasync_dealloc(frame, 0, stream, memory[i], GPUASYNC_NO_SITE);
   }
   return memory.size();
 }
@@ -227,9 +227,9 @@ gpuasync::Status DeviceQueue::orderBefore(void *stream) {
     return status;
   return enter([&](gpuasync_frame *frame) {
     gpuasync_stream *other =
-        gpuasync_stream_external(frame, stream, GPUASYNC_NO_SITE);
+        gpuasync_stream_external(frame, 0, stream, GPUASYNC_NO_SITE);
     gpuasync_stream *mine =
-        gpuasync_stream_external(frame, native, GPUASYNC_NO_SITE);
+        gpuasync_stream_external(frame, 0, native, GPUASYNC_NO_SITE);
     if (!other || !mine)
       return;
     gpuasync_event *event =
@@ -248,7 +248,7 @@ gpuasync::Status DeviceQueue::orderAfter(void *stream, Ready &ready) {
   gpuasync::Status status =
       enqueue([&](gpuasync_frame *frame, gpuasync_stream *mine) {
         gpuasync_stream *other =
-            gpuasync_stream_external(frame, stream, GPUASYNC_NO_SITE);
+            gpuasync_stream_external(frame, 0, stream, GPUASYNC_NO_SITE);
         gpuasync_event *event =
             gpuasync_event_record(frame, other, GPUASYNC_NO_SITE);
         gpuasync_stream_wait(frame, mine, event, GPUASYNC_NO_SITE);
@@ -259,7 +259,7 @@ gpuasync::Status DeviceQueue::orderAfter(void *stream, Ready &ready) {
     return status;
   return enter([&](gpuasync_frame *frame) {
     gpuasync_stream *other =
-        gpuasync_stream_external(frame, stream, GPUASYNC_NO_SITE);
+        gpuasync_stream_external(frame, 0, stream, GPUASYNC_NO_SITE);
     gpuasync_stream_synchronize(frame, &other, 1, GPUASYNC_NO_SITE);
     gpuasync_stream_destroy(frame, other, 0, GPUASYNC_NO_SITE);
   });
@@ -462,7 +462,8 @@ gpuasync::Status DeviceArray::download(const void *from, void *to,
     return status;
   // On a stream of its own: calls that came later are not waited for.
   return queue->run([&](gpuasync_frame *frame, gpuasync_stream *) {
-    gpuasync_stream *stream = gpuasync_stream_create(frame, GPUASYNC_NO_SITE);
+    gpuasync_stream *stream =
+        gpuasync_stream_create(frame, 0, GPUASYNC_NO_SITE);
     gpuasync_memcpy(frame, stream, to, from, bytes, GPUASYNC_NO_SITE);
     gpuasync_stream_synchronize(frame, &stream, 1, GPUASYNC_NO_SITE);
     gpuasync_stream_destroy(frame, stream, GPUASYNC_STREAM_IDLE,

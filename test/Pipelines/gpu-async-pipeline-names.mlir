@@ -53,7 +53,7 @@ func.func private @gpuasync_frame_enter(!llvm.ptr, !llvm.ptr) -> i32
 
 // -----
 
-// expected-error @below {{declares the runtime's 'gpuasync_stream_create' with '!llvm.func<ptr (ptr)>'; its type is '!llvm.func<ptr (ptr, i32)>'}}
+// expected-error @below {{declares the runtime's 'gpuasync_stream_create' with '!llvm.func<ptr (ptr)>'; its type is '!llvm.func<ptr (ptr, i32, i32)>'}}
 llvm.func @gpuasync_stream_create(!llvm.ptr) -> !llvm.ptr
 func.func @wrongly_declared() {
   %s = gpu_async.stream.create
@@ -64,7 +64,7 @@ func.func @wrongly_declared() {
 // -----
 
 // Declarations of what there is, and what lowered programs have, are right.
-llvm.func @gpuasync_stream_create(!llvm.ptr, i32) -> !llvm.ptr
+llvm.func @gpuasync_stream_create(!llvm.ptr, i32, i32) -> !llvm.ptr
 llvm.func @gpuasync_abi_version() -> i32
 func.func private @gpuasync_initialize() -> i32
 llvm.mlir.global internal constant @_gpuasync_string("main\00") {addr_space = 0 : i32}

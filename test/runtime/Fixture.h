@@ -79,7 +79,7 @@ public:
   bool failed() const { return frame.failed; }
 
   gpuasync_stream *stream() {
-    return gpuasync_stream_create(&frame, SITE("stream.create"));
+    return gpuasync_stream_create(&frame, 0, SITE("stream.create"));
   }
   void destroy(gpuasync_stream *stream, bool idle = true) {
     gpuasync_stream_destroy(&frame, stream, idle ? GPUASYNC_STREAM_IDLE : 0,
@@ -92,18 +92,18 @@ public:
       if (kernel == Gate)
         gates.push_back(params.flag);
     alignas(16) Params aligned = params;
-    gpuasync_block launch = makeLaunch(grid, block, aligned, shared);
+    gpuasync_launch_config launch = makeLaunch(grid, block, aligned, shared);
     launch.paramBytes = program.kernels[kernel].paramBytes;
     gpuasync_launch(&frame, stream, program.launchSites[kernel], &launch);
   }
   template <typename T = uint32_t>
   T *alloc(gpuasync_stream *stream, uint64_t count, uint32_t flags = 0) {
-    return static_cast<T *>(gpuasync_alloc(&frame, stream, count * sizeof(T),
+    return static_cast<T *>(gpuasync_alloc(&frame, 0, stream, count * sizeof(T),
                                            flags, SITE("alloc")));
   }
   void dealloc(gpuasync_stream *stream, void *pointer) {
     gates.erase(std::remove(gates.begin(), gates.end(), pointer), gates.end());
-    gpuasync_dealloc(&frame, stream, pointer, SITE("dealloc"));
+    gpuasync_dealloc(&frame, 0, stream, pointer, SITE("dealloc"));
   }
   void copy(gpuasync_stream *stream, void *to, const void *from,
             uint64_t bytes) {

@@ -277,8 +277,8 @@ public:
     program = {
         GPUASYNC_ABI_VERSION, 1, programName, &module, &slot, testSites.data(),
         maxTestSites,         0};
-    function = {"testFunction", "test.mlir",  1, 1,
-                &program,       &moduleIndex, 1, 0};
+    function = {"testFunction", "test.mlir", 1, 1, &program,
+                &moduleIndex,   1,           0, 1, 0};
     static const std::vector<uint32_t> sites = [&] {
       std::vector<uint32_t> made;
       for (uint32_t i = 0; i < NumKernels; ++i)
@@ -305,8 +305,9 @@ public:
 
 /// A launch block of `grid` x `block` threads with `params`.
 template <typename Params>
-gpuasync_block makeLaunch(int64_t grid, int64_t block, const Params &params,
-                          uint32_t dynamicSharedBytes = 0) {
+gpuasync_launch_config makeLaunch(int64_t grid, int64_t block,
+                                  const Params &params,
+                                  uint32_t dynamicSharedBytes = 0) {
   return {{grid, 1, 1},   {block, 1, 1}, {1, 1, 1}, dynamicSharedBytes, 0,
           sizeof(Params), &params};
 }

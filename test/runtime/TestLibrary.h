@@ -23,7 +23,7 @@ public:
             uint32_t words, uint32_t factor, uint32_t term,
             uint32_t times = 1) {
     const Arguments arguments = {this, x, words, factor, term, times};
-    gpuasync_call_replayable(frame, stream, &enqueue, &arguments,
+    gpuasync_call_replayable(frame, &stream, 1, &enqueue, &arguments,
                              sizeof(arguments), SITE("library.call"));
   }
 
@@ -48,8 +48,8 @@ private:
       if (int32_t result = library.before(*call))
         return result;
     FrameScope frame(library.program);
-    gpuasync_stream *stream =
-        gpuasync_stream_external(frame, call->stream, SITE("library.stream"));
+    gpuasync_stream *stream = gpuasync_stream_external(frame, 0, call->stream,
+                                                       SITE("library.stream"));
     for (uint32_t i = 0; i < arguments.times; ++i)
       frame.launch(stream, MulAdd, 1, arguments.words,
                    detail::MulAddParams{arguments.x, arguments.words,

@@ -53,6 +53,8 @@ private:
     return tables.site(builder, op, nullptr,
                        isa<WindowOp>(op) ? AllocOp::getOperationName() : "");
   }
+  /// The number of the frame's device that the op is for.
+  Value device() { return int32(0); }
   void store(Value value, Value address) {
     LLVM::StoreOp::create(builder, loc, value, address);
   }
@@ -284,7 +286,7 @@ LogicalResult OpLowering::lower(LaunchOp launch) {
     }
   }
 
-  // Each field at its place in a gpuasync_block.
+  // Each field at its place in a gpuasync_launch_config.
   Value block = state.getStorage(FunctionState::Block, 0);
   auto isHeld = [&](size_t offset, Type type, OpFoldResult value) {
     return state.holds(FunctionState::Block, offset,
@@ -315,23 +317,23 @@ LogicalResult OpLowering::lower(LaunchOp launch) {
                   launch.getGridSizeZ(),  launch.getBlockSizeX(),
                   launch.getBlockSizeY(), launch.getBlockSizeZ()};
   for (int i = 0; i < 6; ++i)
-    setSize(offsetof(gpuasync_block, grid) + 8 * i, dims[i]);
+    setSize(offsetof(gpuasync_launch_config, grid) + 8 * i, dims[i]);
   for (int i = 0; i < 3; ++i) {
-    size_t offset = offsetof(gpuasync_block, cluster) + 8 * i;
+    size_t offset = offsetof(gpuasync_launch_config, cluster) + 8 * i;
     if (launch.getClusterSizes().empty())
       setConstant(offset, i64, 0);
     else
       setSize(offset, launch.getClusterSizes()[i]);
   }
   if (Value shared = launch.getDynamicSharedMemorySize())
-    setSize(offsetof(gpuasync_block, dynamicSharedBytes), shared);
+    setSize(offsetof(gpuasync_launch_config, dynamicSharedBytes), shared);
   else
-    setConstant(offsetof(gpuasync_block, dynamicSharedBytes), i64, 0);
-  setConstant(offsetof(gpuasync_block, flags), i32,
+    setConstant(offsetof(gpuasync_launch_config, dynamicSharedBytes), i64, 0);
+  setConstant(offsetof(gpuasync_launch_config, flags), i32,
               launch.getCooperative() ? GPUASYNC_LAUNCH_COOPERATIVE : 0);
-  setConstant(offsetof(gpuasync_block, paramBytes), i32, layout->bytes);
-  if (!isHeld(offsetof(gpuasync_block, params), ptr, params))
-    store(params, address(offsetof(gpuasync_block, params)));
+  setConstant(offsetof(gpuasync_launch_config, paramBytes), i32, layout->bytes);
+  if (!isHeld(offsetof(gpuasync_launch_config, params), ptr, params))
+    store(params, address(offsetof(gpuasync_launch_config, params)));
 
   call(gpuasync_launch_name, {},
        {*on, tables.site(builder, op, &*kernel), block});
@@ -390,10 +392,10 @@ LogicalResult OpLowering::lower(AllocOp alloc) {
     text = (op->getName().getStringRef() + " of " + Twine(windows) +
             " planned allocations")
                .str();
-  Value memory =
-      call(gpuasync_alloc_name, ptr,
-           {*on, *bytes, int32(flags), tables.site(builder, op, nullptr, text)})
-          .getResult();
+  Value memory = call(gpuasync_alloc_name, ptr,
+                      {device(), *on, *bytes, int32(flags),
+                       tables.site(builder, op, nullptr, text)})
+                     .getResult();
   Value descriptor = describe(type, sizes, memory);
   // The host may use host-shared memory at once, so it must be there.
   if (alloc.getHostShared())
@@ -408,7 +410,7 @@ LogicalResult OpLowering::lower(DeallocOp dealloc) {
     return failure();
   MemRefDescriptor descriptor(toLLVM(dealloc.getMemref()));
   call(gpuasync_dealloc_name, {},
-       {*on, descriptor.allocatedPtr(builder, loc), site()});
+       {device(), *on, descriptor.allocatedPtr(builder, loc), site()});
   return success();
 }
 
@@ -435,7 +437,7 @@ LogicalResult OpLowering::lower(ConstantOp constant) {
   if (failed(elementBytes(type)))
     return failure();
   Value memory = call(gpuasync_constant_name, ptr,
-                      {int32(tables.getConstant(constant)), site()})
+                      {device(), int32(tables.getConstant(constant)), site()})
                      .getResult();
   replace(constant.getMemref(),
           describe(type, sizesOfNew(type, ValueRange()), memory));
@@ -448,9 +450,10 @@ LogicalResult OpLowering::lower(ResidentOp resident) {
   FailureOr<Value> bytes = bytesOf(memref);
   if (failed(bytes))
     return failure();
-  Value memory = call(gpuasync_resident_name, ptr,
-                      {state.getStart(builder, loc, memref), *bytes, site()})
-                     .getResult();
+  Value memory =
+      call(gpuasync_resident_name, ptr,
+           {device(), state.getStart(builder, loc, memref), *bytes, site()})
+          .getResult();
   state.bytes[replace(
       resident.getCopy(),
       describe(type, state.getSizes(builder, loc, memref), memory))] = *bytes;
@@ -586,6 +589,7 @@ LogicalResult OpLowering::lower(CallOp libraryCall) {
   if (failed(callee))
     return failure();
   Value site = tables.site(builder, op);
+  Value streams = storeAll(FunctionState::Pointers, *on);
   if ((*callee)->hasAttr(GPUAsyncDialect::getReplayableName())) {
     SmallVector<Value> words;
     for (Value operand : ArrayRef(operands).drop_front())
@@ -594,12 +598,13 @@ LogicalResult OpLowering::lower(CallOp libraryCall) {
         builder, loc, FlatSymbolRefAttr::get(tables.getUnpacked(*callee)));
     Value arguments = storeAll(FunctionState::CallArguments, words);
     call(gpuasync_call_replayable_name, {},
-         {*on, unpacked, arguments,
+         {streams, int32(1), unpacked, arguments,
           int32(static_cast<int64_t>(8 * words.size())), site});
     return success();
   }
   operands.front() =
-      call(gpuasync_call_begin_name, ptr, {*on, site}).getResult();
+      call(gpuasync_call_begin_name, ptr, {streams, int32(1), site})
+          .getResult();
   Value none = LLVM::ZeroOp::create(builder, loc, ptr);
   Value isLegal = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::ne,
                                        operands.front(), none);
@@ -723,16 +728,17 @@ LogicalResult OpLowering::lower() {
                 ResidentOp>([&](auto other) { return lower(other); })
           .Case([&](StreamCreateOp create) {
             replace(create.getStream(),
-                    call(gpuasync_stream_create_name, ptr, site()).getResult());
+                    call(gpuasync_stream_create_name, ptr, {device(), site()})
+                        .getResult());
             return success();
           })
           .Case([&](StreamExternalOp external) {
             Value native = external.getPointer();
             if (native.getType() != ptr)
               native = LLVM::AddrSpaceCastOp::create(builder, loc, ptr, native);
-            replace(external.getStream(),
-                    call(gpuasync_stream_external_name, ptr, {native, site()})
-                        .getResult());
+            replace(external.getStream(), call(gpuasync_stream_external_name,
+                                               ptr, {device(), native, site()})
+                                              .getResult());
             return success();
           })
           .Case([&](StreamDestroyOp destroy) {

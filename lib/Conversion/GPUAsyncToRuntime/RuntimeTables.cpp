@@ -198,7 +198,7 @@ Tables::Tables(ModuleOp module, SymbolTable &symbols)
   cpuKernelType = structOf({p, p, i64, i32, i32, i32, i32, i64, p});
   moduleType = structOf({p, p, p, i32, i32});
   programType = structOf({i32, i32, p, p, p, p, i32, i32});
-  functionType = structOf({p, p, i32, i32, p, p, i32, i32});
+  functionType = structOf({p, p, i32, i32, p, p, i32, i32, i32, i32});
   Type three = LLVM::LLVMArrayType::get(i64, 3);
   block = structOf({three, three, three, i64, i32, i32, p});
   for (auto binary : module.getOps<BinaryOp>())
@@ -435,7 +435,8 @@ FlatSymbolRefAttr Tables::addFunction(StringRef name, Location loc,
        integer(i32Type, position.column),
        symbol(FlatSymbolRefAttr::get(module.getContext(), programSymbol)),
        integers("_gpuasync_modules_of_" + name.str(), indices),
-       integer(i32Type, indices.size()), integer(i32Type, 0)});
+       integer(i32Type, indices.size()), integer(i32Type, 0),
+       integer(i32Type, 1), integer(i32Type, 0)});
   return FlatSymbolRefAttr::get(
       addTable(symbolName, function).getSymNameAttr());
 }

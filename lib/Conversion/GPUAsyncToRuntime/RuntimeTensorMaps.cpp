@@ -154,8 +154,9 @@ LogicalResult TensorMapLowering::lower() {
   Value map =
       state.getStorage(FunctionState::TensorMap, GPUASYNC_TENSOR_MAP_BYTES);
   tables.call(builder, loc, gpuasync_tensor_map_encode_name, {},
-              {state.frame, map, base, shape.sizes, shape.strides, shape.rank,
-               box, format, tables.site(builder, op)});
+              {state.frame, tables.constant(builder, loc, tables.i32(), 0), map,
+               base, shape.sizes, shape.strides, shape.rank, box, format,
+               tables.site(builder, op)});
   Value value = LLVM::LoadOp::create(
       builder, loc, getTensorMapType(op.getContext()), map, tensorMapAlignment);
   op.getTensorMap().replaceAllUsesWith(fromLLVM(builder, type, value));

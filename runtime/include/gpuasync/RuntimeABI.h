@@ -32,7 +32,7 @@ extern "C" {
 /// (upper 16 bits) or a newer minor one (lower 16 bits). What that takes stays
 /// where it is in every version: `program` of gpuasync_function, `abiVersion`,
 /// `name` and `slot` of gpuasync_program.
-#define GPUASYNC_ABI_VERSION UINT32_C(0x00020004)
+#define GPUASYNC_ABI_VERSION UINT32_C(0x00030000)
 
 /// The first member of each struct that a caller of the runtime fills or reads:
 /// the size of the struct as the caller knows it. The runtime reads and writes
@@ -122,9 +122,8 @@ enum gpuasync_kernel_flags {
 typedef double (*gpuasync_cpu_operations_fn)(const int64_t sizes[6],
                                              const void *params);
 
-/// A kernel of a cpu image, in the order of the module's kernel table. Those of
-/// a version before 2.4 end behind `threadBytes`: an image has as many bytes as
-/// its kernels.
+/// A kernel of a cpu image, in the order of the module's kernel table. The size
+/// of the image divided by the number of its kernels is the size of an entry.
 typedef struct gpuasync_cpu_kernel {
   const char *name;
   gpuasync_cpu_block_fn function;
@@ -237,7 +236,9 @@ typedef struct gpuasync_function {
   /// Indices of the modules that the function can reach; loaded at enter.
   const uint32_t *modules;
   uint32_t moduleCount;
-  uint32_t flags; ///< gpuasync_function_flags
+  uint32_t flags;       ///< gpuasync_function_flags
+  uint32_t deviceCount; ///< how many devices the function names; 0: one
+  uint32_t reserved;    ///< 0
 } gpuasync_function;
 
 /// GPUASYNC_FUNCTION_ENQUEUES: the function gives work to streams of the caller
@@ -248,11 +249,12 @@ enum gpuasync_function_flags { GPUASYNC_FUNCTION_ENQUEUES = 1 };
 
 enum gpuasync_launch_flags { GPUASYNC_LAUNCH_COOPERATIVE = 1 };
 
-/// What one launch passes. The same bytes serve the vendor driver, a graph
-/// node, a cpu kernel and a trace. The runtime copies what it needs before the
-/// call returns. Sizes are int64_t so that the runtime can refuse bad ones; a
-/// zero in grid or block makes the launch an empty one that still keeps order.
-typedef struct gpuasync_block {
+/// The configuration of one launch. The same bytes serve the vendor driver, a
+/// graph node, a cpu kernel and a trace. The runtime copies what it needs
+/// before the call returns. Sizes are int64_t so that the runtime can refuse
+/// bad ones; a zero in grid or block makes the launch an empty one that still
+/// keeps order.
+typedef struct gpuasync_launch_config {
   int64_t grid[3];
   int64_t block[3];
   int64_t cluster[3]; ///< 1,1,1 or all zero: no clusters
@@ -260,7 +262,7 @@ typedef struct gpuasync_block {
   uint32_t flags; ///< gpuasync_launch_flags
   uint32_t paramBytes;
   const void *params; ///< packed parameters, aligned to 16
-} gpuasync_block;
+} gpuasync_launch_config;
 
 /// An image that defines this symbol says that each of its kernels waits
 /// (griddepcontrol.wait) before it touches memory for all that it comes after:
@@ -364,19 +366,23 @@ GPUASYNC_API void gpuasync_host_assert_fail(gpuasync_frame *frame,
 // Streams and events. All functions below do nothing in a failed frame (those
 // with a pointer result return null), keep the first error in the frame, and
 // never wait for the device unless they say so. `site` is an index into the
-// sites of the frame's program.
+// sites of the frame's program. `device` is the number of one of the frame's
+// devices, less than gpuasync_function::deviceCount. A stream belongs to one
+// device, and names it for the work that it is given.
 //===----------------------------------------------------------------------===//
 
-/// Takes an idle stream from the context's pool; the frame holds it.
+/// Takes an idle stream from the pool of the device's context; the frame holds
+/// it.
 GPUASYNC_API gpuasync_stream *
-gpuasync_stream_create(gpuasync_frame *frame, uint32_t site) GPUASYNC_NOEXCEPT;
+gpuasync_stream_create(gpuasync_frame *frame, uint32_t device,
+                       uint32_t site) GPUASYNC_NOEXCEPT;
 
 /// Wraps a caller's stream: a CUstream, hipStream_t, or on the cpu device a
 /// gpuasync_stream made by gpuasync_context_stream_create. Null is legal and
 /// means the device's default stream. Never created, destroyed or waited for by
 /// us; the wrapper belongs to the frame and is released by stream_destroy.
 GPUASYNC_API gpuasync_stream *
-gpuasync_stream_external(gpuasync_frame *frame, void *native,
+gpuasync_stream_external(gpuasync_frame *frame, uint32_t device, void *native,
                          uint32_t site) GPUASYNC_NOEXCEPT;
 
 /// What a library call takes that enqueues on `stream`: a CUstream,
@@ -457,7 +463,7 @@ gpuasync_event_import(gpuasync_frame *frame, gpuasync_event *event,
 /// Launches the kernel that the site names.
 GPUASYNC_API void
 gpuasync_launch(gpuasync_frame *frame, gpuasync_stream *stream, uint32_t site,
-                const gpuasync_block *block) GPUASYNC_NOEXCEPT;
+                const gpuasync_launch_config *config) GPUASYNC_NOEXCEPT;
 
 /// The bytes from the first element of `rank`-dimensional data to the end of
 /// its last one; sizes and strides in elements of `elementBytes` bytes, null
@@ -478,17 +484,18 @@ enum gpuasync_alloc_flags {
   GPUASYNC_ALLOC_HOST_SHARED = 1
 };
 
-/// Allocates `bytes` (0 is valid) for work on `stream` and after it. Aligned to
-/// 256. Null stream: usable at once on any stream.
-GPUASYNC_API void *gpuasync_alloc(gpuasync_frame *frame,
+/// Allocates `bytes` (0 is valid) of `device` for work on `stream` and after
+/// it. The stream is of that device. Aligned to 256. Null stream: usable at
+/// once on any stream.
+GPUASYNC_API void *gpuasync_alloc(gpuasync_frame *frame, uint32_t device,
                                   gpuasync_stream *stream, uint64_t bytes,
                                   uint32_t flags,
                                   uint32_t site) GPUASYNC_NOEXCEPT;
 
-/// Frees memory of gpuasync_alloc once the work so far on `stream` is done.
-/// Null stream: a host wait has covered all use. A foreign pointer is an error;
-/// a null pointer is ignored.
-GPUASYNC_API void gpuasync_dealloc(gpuasync_frame *frame,
+/// Frees memory of gpuasync_alloc for `device` once the work so far on
+/// `stream`, which is of that device, is done. Null stream: a host wait has
+/// covered all use. A foreign pointer is an error; a null pointer is ignored.
+GPUASYNC_API void gpuasync_dealloc(gpuasync_frame *frame, uint32_t device,
                                    gpuasync_stream *stream, void *pointer,
                                    uint32_t site) GPUASYNC_NOEXCEPT;
 
@@ -535,34 +542,36 @@ GPUASYNC_API void gpuasync_host_register(gpuasync_frame *frame, void *pointer,
 GPUASYNC_API void gpuasync_host_unregister(gpuasync_frame *frame, void *pointer,
                                            uint32_t site) GPUASYNC_NOEXCEPT;
 
-/// Where the device reaches a constant array of the program: that of module
+/// Where `device` reaches a constant array of the program: that of module
 /// `index`, which is one of the function's own (gpuasync_function::modules), so
 /// that it is there since frame enter. A copy of the context's, made once, or,
 /// on a device that reaches host memory by itself, the program's own. Nobody
 /// writes it.
-GPUASYNC_API void *gpuasync_constant(gpuasync_frame *frame, uint32_t index,
+GPUASYNC_API void *gpuasync_constant(gpuasync_frame *frame, uint32_t device,
+                                     uint32_t index,
                                      uint32_t site) GPUASYNC_NOEXCEPT;
 
-/// Where the device reaches what `bytes` bytes at `pointer` are: a copy that
-/// the context keeps. It is made by the first call for this address and this
+/// Where `device` reaches what `bytes` bytes at `pointer` are: a copy that its
+/// context keeps. It is made by the first call for this address and this
 /// size, which waits for it, and again after gpuasync_host_memory_changed
 /// (Memory.h) was told of the memory. Memory that the device reaches by itself
 /// is its own copy, and so are 0 bytes. Nobody writes it. Called before the
 /// frame's first work.
-GPUASYNC_API void *gpuasync_resident(gpuasync_frame *frame, const void *pointer,
-                                     uint64_t bytes,
+GPUASYNC_API void *gpuasync_resident(gpuasync_frame *frame, uint32_t device,
+                                     const void *pointer, uint64_t bytes,
                                      uint32_t site) GPUASYNC_NOEXCEPT;
 
-/// Writes to `map` how the device's copies of boxes (NVIDIA's TMA) see the
+/// Writes to `map` how copies of boxes (NVIDIA's TMA) of `device` see the
 /// tensor that begins at `base`: GPUASYNC_TENSOR_MAP_BYTES bytes of host
 /// memory, which a launch passes by value. Sizes and strides of `rank`
 /// dimensions and the box are in elements, the last dimension varies fastest
 /// and has stride 1. Nothing of it is on a stream or in device memory. A device
 /// without tensor maps is an error.
 GPUASYNC_API void gpuasync_tensor_map_encode(
-    gpuasync_frame *frame, void *map, void *base, const int64_t *sizes,
-    const int64_t *strides, uint32_t rank, const int64_t *box,
-    const gpuasync_tensor_format *format, uint32_t site) GPUASYNC_NOEXCEPT;
+    gpuasync_frame *frame, uint32_t device, void *map, void *base,
+    const int64_t *sizes, const int64_t *strides, uint32_t rank,
+    const int64_t *box, const gpuasync_tensor_format *format,
+    uint32_t site) GPUASYNC_NOEXCEPT;
 
 //===----------------------------------------------------------------------===//
 // Library calls
@@ -578,9 +587,10 @@ enum gpuasync_call_flags {
 
 /// What a function that gpu_async.call names is given first: the device, which
 /// is current, and the stream to enqueue on. Valid until the function returns.
-/// It enqueues on that stream only, or on others that it makes come after it
-/// and it after them; it neither waits for the device nor allocates on it. 0 is
-/// success. The struct is the runtime's: it has `structSize` bytes.
+/// The function enqueues on the call's streams only, or on others that it makes
+/// come after one of these and that one after them; it neither waits for the
+/// device nor allocates on it. 0 is success. The struct is the runtime's: it
+/// has `structSize` bytes.
 struct gpuasync_call {
   GPUASYNC_STRUCT_SIZE(gpuasync_call);
   const char *driver; ///< "cuda", "hip" or "cpu"
@@ -592,15 +602,22 @@ struct gpuasync_call {
   /// Says what went wrong, for the error that a result other than 0 makes. A
   /// copy of the text is kept; the last one counts.
   void (*report)(const gpuasync_call *call, const char *text);
+  /// All streams of the call, and the numbers of their devices. The first ones
+  /// are `stream` and `ordinal`.
+  void *const *streams;
+  const int32_t *ordinals;
+  uint32_t count;
 };
 
-/// Before a library's function is called. From here on the stream counts as
-/// having work of `site`, as by gpuasync_stream_native, and the thread is the
-/// library's, as by gpuasync_frame_suspend. Null, as in a failed frame: the
-/// function must not be called, nor gpuasync_call_end.
+/// Before a library's function is called, which enqueues on the `count`
+/// streams, of which there is at least one. From here on they count as having
+/// work of `site`, as by gpuasync_stream_native, and the thread is the
+/// library's, as by gpuasync_frame_suspend. The device of the first stream is
+/// current. Null, as in a failed frame: the function must not be called, nor
+/// gpuasync_call_end.
 GPUASYNC_API const gpuasync_call *
-gpuasync_call_begin(gpuasync_frame *frame, gpuasync_stream *stream,
-                    uint32_t site) GPUASYNC_NOEXCEPT;
+gpuasync_call_begin(gpuasync_frame *frame, gpuasync_stream *const *streams,
+                    uint32_t count, uint32_t site) GPUASYNC_NOEXCEPT;
 
 /// The function has returned `result`; anything but 0 is an error of the frame,
 /// with what the function reported. Makes the frame's context current again.
@@ -611,9 +628,10 @@ GPUASYNC_API void gpuasync_call_end(gpuasync_frame *frame, int32_t result,
 /// work: `function` calls it with those bytes. It is called now, as between the
 /// two above, or within a region where that is played: on its stream, or on one
 /// that is captured, of which a graph is made that runs as often as the region
-/// comes with these bytes.
+/// comes with these bytes. A call on several streams is not recorded: a region
+/// plays what comes before it, and the call is made at once.
 GPUASYNC_API void gpuasync_call_replayable(
-    gpuasync_frame *frame, gpuasync_stream *stream,
+    gpuasync_frame *frame, gpuasync_stream *const *streams, uint32_t count,
     int32_t (*function)(const gpuasync_call *call, const void *arguments),
     const void *arguments, uint32_t bytes, uint32_t site) GPUASYNC_NOEXCEPT;
 

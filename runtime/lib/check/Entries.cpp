@@ -81,17 +81,18 @@ static void frameLeaveOrAbort(gpuasync_frame *frame) noexcept {
   gpuasync_frame_leave_or_abort(frame);
 }
 
-static gpuasync_stream *streamCreate(gpuasync_frame *frame,
+static gpuasync_stream *streamCreate(gpuasync_frame *frame, uint32_t device,
                                      uint32_t site) noexcept {
-  gpuasync_stream *stream = gpuasync_stream_create(frame, site);
+  gpuasync_stream *stream = gpuasync_stream_create(frame, device, site);
   if (stream)
     checker().order.createStream(stream, frame);
   return stream;
 }
 
-static gpuasync_stream *streamExternal(gpuasync_frame *frame, void *native,
-                                       uint32_t site) noexcept {
-  gpuasync_stream *stream = gpuasync_stream_external(frame, native, site);
+static gpuasync_stream *streamExternal(gpuasync_frame *frame, uint32_t device,
+                                       void *native, uint32_t site) noexcept {
+  gpuasync_stream *stream =
+      gpuasync_stream_external(frame, device, native, site);
   if (stream)
     checker().order.createExternal(stream, frame, native);
   return stream;
@@ -175,7 +176,8 @@ static gpuasync_event *eventImport(gpuasync_frame *frame, gpuasync_event *event,
 //===----------------------------------------------------------------------===//
 
 static void launch(gpuasync_frame *frame, gpuasync_stream *stream,
-                   uint32_t site, const gpuasync_block *block) noexcept {
+                   uint32_t site,
+                   const gpuasync_launch_config *block) noexcept {
   if (isNoted(frame))
     gpuasyncCheckLaunch = checker().order.add(stream, at(frame, site), block);
   gpuasync_launch(frame, stream, site, block);
@@ -263,16 +265,16 @@ static bool accessOperand(const Operands::Operand &operand, OpIndex op) {
 }
 
 static const gpuasync_call *callBegin(gpuasync_frame *frame,
-                                      gpuasync_stream *stream,
-                                      uint32_t site) noexcept {
-  const uint32_t count = operands.count;
+                                      gpuasync_stream *const *streams,
+                                      uint32_t count, uint32_t site) noexcept {
+  const uint32_t given = operands.count;
   operands.count = 0;
-  const gpuasync_call *call = gpuasync_call_begin(frame, stream, site);
+  const gpuasync_call *call = gpuasync_call_begin(frame, streams, count, site);
   if (!call || gpuasync_process_forked())
     return call;
-  const OpIndex op = checker().order.add(stream, at(frame, site));
+  const OpIndex op = checker().order.add(streams[0], at(frame, site));
   bool allowed = true;
-  for (uint32_t i = 0; i < count; ++i)
+  for (uint32_t i = 0; i < given; ++i)
     allowed &= accessOperand(operands.list[i], op);
   if (allowed)
     return call;
@@ -281,12 +283,11 @@ static const gpuasync_call *callBegin(gpuasync_frame *frame,
 }
 
 /// In no region: a checked program plays all on streams.
-static void callReplayable(gpuasync_frame *frame, gpuasync_stream *stream,
-                           int32_t (*function)(const gpuasync_call *call,
-                                               const void *arguments),
-                           const void *arguments, uint32_t,
-                           uint32_t site) noexcept {
-  if (const gpuasync_call *call = callBegin(frame, stream, site))
+static void callReplayable(
+    gpuasync_frame *frame, gpuasync_stream *const *streams, uint32_t count,
+    int32_t (*function)(const gpuasync_call *call, const void *arguments),
+    const void *arguments, uint32_t, uint32_t site) noexcept {
+  if (const gpuasync_call *call = callBegin(frame, streams, count, site))
     gpuasync_call_end(frame, function(call, arguments), site);
 }
 
@@ -390,9 +391,10 @@ static void fillStrided(gpuasync_frame *frame, gpuasync_stream *stream,
 // Memory
 //===----------------------------------------------------------------------===//
 
-static void *alloc(gpuasync_frame *frame, gpuasync_stream *stream,
-                   uint64_t bytes, uint32_t flags, uint32_t site) noexcept {
-  void *memory = gpuasync_alloc(frame, stream, bytes, flags, site);
+static void *alloc(gpuasync_frame *frame, uint32_t device,
+                   gpuasync_stream *stream, uint64_t bytes, uint32_t flags,
+                   uint32_t site) noexcept {
+  void *memory = gpuasync_alloc(frame, device, stream, bytes, flags, site);
   if (memory)
     checker().add(memory, bytes,
                   flags & GPUASYNC_ALLOC_HOST_SHARED ? MemoryKind::HostShared
@@ -402,14 +404,15 @@ static void *alloc(gpuasync_frame *frame, gpuasync_stream *stream,
   return memory;
 }
 
-static void dealloc(gpuasync_frame *frame, gpuasync_stream *stream,
-                    void *pointer, uint32_t site) noexcept {
+static void dealloc(gpuasync_frame *frame, uint32_t device,
+                    gpuasync_stream *stream, void *pointer,
+                    uint32_t site) noexcept {
   // What is not ours to keep is the runtime's to free or to refuse.
   if (isNoted(frame) && pointer &&
       checker().free(frame, pointer, stream, at(frame, site),
                      quarantineLimit()))
     return;
-  gpuasync_dealloc(frame, stream, pointer, site);
+  gpuasync_dealloc(frame, device, stream, pointer, site);
 }
 
 static void hostRegister(gpuasync_frame *frame, void *pointer, uint64_t bytes,
@@ -427,9 +430,9 @@ static void hostUnregister(gpuasync_frame *frame, void *pointer,
 }
 
 /// What stays on the device is here the host's own memory, and stays so.
-static void *constantArray(gpuasync_frame *frame, uint32_t index,
-                           uint32_t site) noexcept {
-  void *memory = gpuasync_constant(frame, index, site);
+static void *constantArray(gpuasync_frame *frame, uint32_t device,
+                           uint32_t index, uint32_t site) noexcept {
+  void *memory = gpuasync_constant(frame, device, index, site);
   uint64_t bytes = memory && isNoted(frame)
                        ? gpuasync_check_constant_bytes(frame, index)
                        : 0;
@@ -438,9 +441,10 @@ static void *constantArray(gpuasync_frame *frame, uint32_t index,
   return memory;
 }
 
-static void *resident(gpuasync_frame *frame, const void *pointer,
-                      uint64_t bytes, uint32_t site) noexcept {
-  void *memory = gpuasync_resident(frame, pointer, bytes, site);
+static void *resident(gpuasync_frame *frame, uint32_t device,
+                      const void *pointer, uint64_t bytes,
+                      uint32_t site) noexcept {
+  void *memory = gpuasync_resident(frame, device, pointer, bytes, site);
   if (memory && bytes && isNoted(frame))
     checker().registerHost(memory, bytes, at(frame, site));
   return memory;

@@ -190,7 +190,7 @@ void Checker::drain(gpuasync_frame *frame, uint64_t keepBytes, bool all) {
       oldest->released = true;
       oldest->shadow.clear();
     }
-    gpuasync_dealloc(frame, nullptr, reinterpret_cast<void *>(oldest->base),
+    gpuasync_dealloc(frame, 0, nullptr, reinterpret_cast<void *>(oldest->base),
                      GPUASYNC_NO_SITE);
   }
 }

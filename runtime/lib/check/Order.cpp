@@ -154,7 +154,7 @@ void Order::endFailed(gpuasync_frame *frame) {
 //===----------------------------------------------------------------------===//
 
 OpIndex Order::addLocked(Strand &strand, const gpuasync_site *site,
-                         const gpuasync_block *block, bool isFree) {
+                         const gpuasync_launch_config *block, bool isFree) {
   OpIndex index = ++opCount;
   if (index / chunkSize >= maxChunks) {
     // 268 million operations: the last one stands for all that follow.
@@ -194,7 +194,7 @@ OpIndex Order::addLocked(Strand &strand, const gpuasync_site *site,
 }
 
 OpIndex Order::add(gpuasync_stream *stream, const gpuasync_site *site,
-                   const gpuasync_block *block) {
+                   const gpuasync_launch_config *block) {
   std::lock_guard<std::mutex> lock(mutex);
   auto found = streams.find(stream);
   if (found != streams.end())

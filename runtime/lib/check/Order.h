@@ -56,7 +56,7 @@ public:
   void endFailed(gpuasync_frame *frame);
   /// A new operation at the end of the stream; null: of the host.
   OpIndex add(gpuasync_stream *stream, const gpuasync_site *site,
-              const gpuasync_block *block = nullptr);
+              const gpuasync_launch_config *block = nullptr);
   /// The same for a free, which nobody waits for by itself.
   OpIndex addFree(gpuasync_stream *stream, const gpuasync_site *site);
   /// The host as it is now.
@@ -99,7 +99,7 @@ private:
   };
 
   OpIndex addLocked(Strand &strand, const gpuasync_site *site,
-                    const gpuasync_block *block, bool isFree);
+                    const gpuasync_launch_config *block, bool isFree);
   uint32_t takeStrand();
   void tickHost();
   bool directly(OpIndex first, OpIndex second) const;

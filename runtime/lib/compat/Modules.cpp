@@ -258,10 +258,7 @@ bool loadObject(Module &module, const gpuasync_site *site) {
     return false;
   gpuasync_image image = module.image;
   image.data = object->functions;
-  image.size =
-      object->kernelCount * (object->abiVersion < 0x00020004
-                                 ? offsetof(gpuasync_cpu_kernel, stackBytes)
-                                 : sizeof(gpuasync_cpu_kernel));
+  image.size = object->kernelCount * sizeof(gpuasync_cpu_kernel);
   gpuasync_module table = {object->name, object->kernels, &image,
                            object->kernelCount, 1};
   std::vector<NativeFunction> natives(object->kernelCount + 1);
@@ -394,7 +391,7 @@ Function *findFunction(Module &module, const char *name,
   return module.functions.back().get();
 }
 
-void launch(void *pointer, const gpuasync_block &block, void *stream,
+void launch(void *pointer, const gpuasync_launch_config &block, void *stream,
             void **parameters, void **extra, size_t paramCount,
             const gpuasync_site *site) {
   auto *function = static_cast<Function *>(pointer);
@@ -492,13 +489,13 @@ GPUASYNC_API void mgpuLaunchKernel(void *function, intptr_t gridX,
                                    void *stream, void **parameters,
                                    void **extra, size_t paramCount) noexcept {
   GPUASYNC_MGPU_SITE("mgpuLaunchKernel");
-  gpuasync_block block = {{gridX, gridY, gridZ},
-                          {blockX, blockY, blockZ},
-                          {1, 1, 1},
-                          sharedBytes,
-                          0,
-                          0,
-                          nullptr};
+  gpuasync_launch_config block = {{gridX, gridY, gridZ},
+                                  {blockX, blockY, blockZ},
+                                  {1, 1, 1},
+                                  sharedBytes,
+                                  0,
+                                  0,
+                                  nullptr};
   entry(&site, [&] {
     launch(function, block, stream, parameters, extra, paramCount, &site);
   });
@@ -512,13 +509,13 @@ GPUASYNC_API void mgpuLaunchClusterKernel(
     void **parameters, void **extra, size_t paramCount) noexcept {
   GPUASYNC_MGPU_SITE("mgpuLaunchClusterKernel");
   (void)paramCount;
-  gpuasync_block block = {{gridX, gridY, gridZ},
-                          {blockX, blockY, blockZ},
-                          {clusterX, clusterY, clusterZ},
-                          sharedBytes,
-                          0,
-                          0,
-                          nullptr};
+  gpuasync_launch_config block = {{gridX, gridY, gridZ},
+                                  {blockX, blockY, blockZ},
+                                  {clusterX, clusterY, clusterZ},
+                                  sharedBytes,
+                                  0,
+                                  0,
+                                  nullptr};
   entry(&site, [&] {
     launch(function, block, stream, parameters, extra, SIZE_MAX, &site);
   });

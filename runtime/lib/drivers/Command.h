@@ -98,7 +98,7 @@ struct Command {
   struct Launch {
     NativeFunction function;
     const gpuasync_kernel *kernel; ///< describes the packed block->params
-    const gpuasync_block *block;
+    const gpuasync_launch_config *block;
   };
   struct Call {
     void (*function)(void *); ///< ends soon; not called if the stream failed
@@ -124,7 +124,7 @@ struct Command {
   Command() = default;
   Command(Kind kind, const gpuasync_site *site) : kind(kind), site(site) {}
   Command(NativeFunction function, const gpuasync_kernel &kernel,
-          const gpuasync_block &block, const gpuasync_site *site,
+          const gpuasync_launch_config &block, const gpuasync_site *site,
           Completion *completion = nullptr)
       : site(site), launch{function, &kernel, &block}, completion(completion) {}
   Command(const ByteCopy &copy, const gpuasync_site *site)

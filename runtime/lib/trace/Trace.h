@@ -51,7 +51,7 @@ struct Work {
   const char *name = "";
   const gpuasync_site *site = nullptr;
   uint64_t bytes = 0;
-  const gpuasync_block *block = nullptr; ///< of a kernel
+  const gpuasync_launch_config *block = nullptr; ///< of a kernel
   uint32_t launches = 0, copies = 0, fills = 0;
   /// The launch writes here which word tells the host of the work's end.
   const Completion *completion = nullptr;

@@ -8,7 +8,8 @@ func.func private @axpy(memref<?xf32> {llvm.readonly}, memref<?xf32, 1>, f32, in
 
 // CHECK-LABEL: llvm.func @calls(
 // CHECK:         %[[S:.+]] = llvm.call @gpuasync_stream_create(
-// CHECK:         %[[CALL:.+]] = llvm.call @gpuasync_call_begin(%[[FRAME:.+]], %[[S]], %[[SITE:.+]]) {gpu_async.after = array<i64: 3>, gpu_async.id = 4 : i64} : (!llvm.ptr, !llvm.ptr, i32) -> !llvm.ptr
+// CHECK:         llvm.store %[[S]], %[[STREAMS:.+]] : !llvm.ptr, !llvm.ptr
+// CHECK:         %[[CALL:.+]] = llvm.call @gpuasync_call_begin(%[[FRAME:.+]], %[[STREAMS]], %{{.+}}, %[[SITE:.+]]) {gpu_async.after = array<i64: 3>, gpu_async.id = 4 : i64} : (!llvm.ptr, !llvm.ptr, i32, i32) -> !llvm.ptr
 // CHECK:         %[[OK:.+]] = llvm.icmp "ne" %[[CALL]], %{{.+}} : !llvm.ptr
 // CHECK-NEXT:    llvm.cond_br %[[OK]], ^[[DO:bb[0-9]+]], ^[[REST:bb[0-9]+]]
 // CHECK:       ^[[DO]]:
@@ -41,8 +42,9 @@ func.func private @scale(memref<?xf32>, f32, i32) attributes {gpu_async.nonblock
 // CHECK-DAG:     %[[FUNCTION:.+]] = llvm.mlir.addressof @_gpuasync_unpacked_scale
 // CHECK-DAG:     %[[BITS:.+]] = llvm.bitcast %{{.+}} : f32 to i32
 // CHECK-DAG:     %[[WORD:.+]] = llvm.zext %[[BITS]] : i32 to i64
+// CHECK-DAG:     llvm.store %[[STREAM]], %[[STREAMS:.+]] : !llvm.ptr, !llvm.ptr
 // CHECK-DAG:     llvm.store %[[WORD]], %{{.+}} : i64, !llvm.ptr
-// CHECK:         llvm.call @gpuasync_call_replayable(%{{.+}}, %[[STREAM]], %[[FUNCTION]], %[[ARGUMENTS]], %{{.+}}, %{{.+}}) {gpu_async.after = array<i64: 0>, gpu_async.id = 1 : i64}
+// CHECK:         llvm.call @gpuasync_call_replayable(%{{.+}}, %[[STREAMS]], %{{.+}}, %[[FUNCTION]], %[[ARGUMENTS]], %{{.+}}, %{{.+}}) {gpu_async.after = array<i64: 0>, gpu_async.id = 1 : i64}
 // CHECK-NOT:     llvm.call @scale
 // CHECK:         llvm.call @gpuasync_stream_synchronize(
 func.func @replayable(%x: memref<?xf32>, %a: f32, %n: i32) {

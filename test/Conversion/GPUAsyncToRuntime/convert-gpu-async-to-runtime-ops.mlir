@@ -106,7 +106,7 @@ func.func @windows(%n: index, %v: f32) {
 // CHECK:         %[[SITE:.+]] = llvm.mlir.constant({{.*}} : i32)
 // CHECK:         %[[BYTES:.+]] = llvm.call @gpuasync_extent(%[[FRAME:.+]], %[[SIZES]], %[[NONE]], %[[RANK]], %[[UNIT]], %[[SITE]])
 // CHECK-NOT:     gpu_async.id
-// CHECK:         llvm.call @gpuasync_alloc(%[[FRAME]], %{{.*}}, %[[BYTES]],
+// CHECK:         llvm.call @gpuasync_alloc(%[[FRAME]], %{{.*}}, %{{.*}}, %[[BYTES]],
 // CHECK-SAME:      gpu_async.id = 0
 // CHECK:         llvm.call @gpuasync_memcpy(%[[FRAME]], {{.*}}, %[[BYTES]], %{{[0-9]+}})
 // CHECK:         %[[THREE:.+]] = llvm.mlir.constant(3 : i64)
@@ -117,11 +117,11 @@ func.func @windows(%n: index, %v: f32) {
 // CHECK:         llvm.store %[[M]], %[[SIZES]]
 // CHECK:         llvm.store %[[N]], %[[AT16]]
 // CHECK:         %[[OTHER:.+]] = llvm.call @gpuasync_extent(
-// CHECK:         llvm.call @gpuasync_alloc(%[[FRAME]], %{{.*}}, %[[OTHER]],
+// CHECK:         llvm.call @gpuasync_alloc(%[[FRAME]], %{{.*}}, %{{.*}}, %[[OTHER]],
 // Constants are multiplied here.
 // CHECK-NOT:     gpuasync_extent
 // CHECK:         %[[STATIC:.+]] = llvm.mlir.constant(960 : i64)
-// CHECK:         llvm.call @gpuasync_alloc(%[[FRAME]], %{{.*}}, %[[STATIC]],
+// CHECK:         llvm.call @gpuasync_alloc(%[[FRAME]], %{{.*}}, %{{.*}}, %[[STATIC]],
 // But not where they have no product: the code may never run.
 // CHECK:         llvm.call @gpuasync_extent(
 func.func @sizes(%n: index, %m: index, %h: memref<?x4x?xf64>) {
@@ -181,10 +181,10 @@ func.func @patterns(%a: memref<8xcomplex<f64>>, %b: memref<8xindex>, %c: memref<
 // CHECK:         %[[START:.+]] = llvm.select %[[IS_THERE]], %{{.*}}, %{{.*}} : i1, !llvm.ptr
 // CHECK:         llvm.call @gpuasync_host_unregister({{.*}}, %[[START]],
 // CHECK:         %[[NATIVE:.+]] = llvm.addrspacecast %{{.*}} : !llvm.ptr<1> to !llvm.ptr
-// CHECK:         %[[EXTERNAL:.+]] = llvm.call @gpuasync_stream_external(%[[FRAME:.+]], %[[NATIVE]],
+// CHECK:         %[[EXTERNAL:.+]] = llvm.call @gpuasync_stream_external(%[[FRAME:.+]], %{{.*}}, %[[NATIVE]],
 // CHECK:         %[[SIZE:.+]] = llvm.call @gpuasync_extent(
 // CHECK:         %[[SHARED:.+]] = llvm.mlir.constant(1 : i32)
-// CHECK:         llvm.call @gpuasync_alloc(%[[FRAME]], %[[EXTERNAL]], %[[SIZE]], %[[SHARED]],
+// CHECK:         llvm.call @gpuasync_alloc(%[[FRAME]], %{{.*}}, %[[EXTERNAL]], %[[SIZE]], %[[SHARED]],
 // CHECK:         llvm.load %[[FRAME]] : !llvm.ptr -> i32
 // CHECK:         llvm.cond_br %{{.*}} weights([1, 2000])
 // CHECK:         %[[STREAM:.+]] = llvm.call @gpuasync_stream_create

@@ -17,7 +17,7 @@ memref.global "private" constant @unused : memref<4xf32> = dense<2.0>
 func.func @constants(%s: !gpu_async.stream, %y: memref<4xf32>) {
   // CHECK: llvm.mlir.addressof @_gpuasync_function_constants
   // CHECK: llvm.call @gpuasync_frame_enter
-  // CHECK: llvm.call @gpuasync_constant(%{{.+}}, %{{.+}}, %{{.+}}) : (!llvm.ptr, i32, i32) -> !llvm.ptr
+  // CHECK: llvm.call @gpuasync_constant(%{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}) : (!llvm.ptr, i32, i32, i32) -> !llvm.ptr
   %w = gpu_async.constant @w : memref<4xf32>
   // CHECK: llvm.call @gpuasync_memcpy(
   gpu_async.memcpy on %s %y, %w : memref<4xf32>, memref<4xf32>
@@ -40,7 +40,7 @@ func.func private @callee(%s: !gpu_async.stream) {
 func.func @resident(%x: memref<?xf32, strided<[1], offset: ?>>, %s: !gpu_async.stream, %y: memref<?xf32>) {
   // CHECK: [[BYTES:%.+]] = llvm.call @gpuasync_extent(
   // CHECK: [[START:%.+]] = llvm.getelementptr {{(inbounds )?}}%[[ALIGNED]][%[[OFFSET]]]
-  // CHECK: [[COPY:%.+]] = llvm.call @gpuasync_resident(%{{.+}}, [[START]], [[BYTES]], %{{.+}}) : (!llvm.ptr, !llvm.ptr, i64, i32) -> !llvm.ptr
+  // CHECK: [[COPY:%.+]] = llvm.call @gpuasync_resident(%{{.+}}, %{{.+}}, [[START]], [[BYTES]], %{{.+}}) : (!llvm.ptr, i32, !llvm.ptr, i64, i32) -> !llvm.ptr
   %c = gpu_async.resident %x : memref<?xf32, strided<[1], offset: ?>> to memref<?xf32>
   // CHECK: llvm.call @gpuasync_memcpy(%{{.+}}, %{{.+}}, %{{.+}}, [[COPY]], [[BYTES]],
   gpu_async.memcpy on %s %y, %c : memref<?xf32>, memref<?xf32>

@@ -23,7 +23,7 @@ func.func @static(%s: !gpu_async.stream, %x: memref<64x48xf32>, %n: index, %i: i
   %u = memref.cast %x : memref<64x48xf32> to memref<*xf32>
   // The cast to an unranked memref is gone, and its stack slot with it.
   // CHECK-NOT: llvm.alloca
-  // CHECK: llvm.call @gpuasync_tensor_map_encode([[FRAME]], [[MAP]], %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}, [[FORMAT]], %{{.+}})
+  // CHECK: llvm.call @gpuasync_tensor_map_encode([[FRAME]], %{{.+}}, [[MAP]], %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}, [[FORMAT]], %{{.+}})
   // CHECK: [[D:%.+]] = llvm.load [[MAP]] {alignment = 64 : i64} : !llvm.ptr -> !llvm.array<16 x i64>
   %d = nvgpu.tma.create.descriptor %u box[%c8, %c16] : memref<*xf32> -> !map
   // CHECK: llvm.call @gpuasync_tensor_map_encode({{.*}}[[FORMAT]],
@@ -49,7 +49,7 @@ func.func @dynamic(%x: memref<?x?xf32, strided<[?, ?], offset: ?>>) {
   // CHECK: llvm.store %[[M]],
   // CHECK: llvm.store %[[S]], [[STRIDES:%.+]] : i64
   // CHECK: llvm.store %[[T]],
-  // CHECK: llvm.call @gpuasync_tensor_map_encode(%{{.+}}, %{{.+}}, [[BASE]], [[SIZES]], [[STRIDES]],
+  // CHECK: llvm.call @gpuasync_tensor_map_encode(%{{.+}}, %{{.+}}, %{{.+}}, [[BASE]], [[SIZES]], [[STRIDES]],
   %d = nvgpu.tma.create.descriptor %u box[%c8, %c16] : memref<*xf32> -> !map
   return
 }
@@ -67,7 +67,7 @@ func.func @unranked(%x: memref<*xi8>) {
   // CHECK: [[SIZES:%.+]] = llvm.getelementptr %[[DESC]][3] : (!llvm.ptr) -> !llvm.ptr, i64
   // CHECK: [[STRIDES:%.+]] = llvm.getelementptr [[SIZES]][%[[RANK]]] : (!llvm.ptr, i64) -> !llvm.ptr, i64
   // CHECK: [[RANK32:%.+]] = llvm.trunc %[[RANK]] : i64 to i32
-  // CHECK: llvm.call @gpuasync_tensor_map_encode(%{{.+}}, %{{.+}}, [[BASE]], [[SIZES]], [[STRIDES]], [[RANK32]],
+  // CHECK: llvm.call @gpuasync_tensor_map_encode(%{{.+}}, %{{.+}}, %{{.+}}, [[BASE]], [[SIZES]], [[STRIDES]], [[RANK32]],
   %d = nvgpu.tma.create.descriptor %x box[%c64] : memref<*xi8> -> !bytes
   return
 }

@@ -24,13 +24,13 @@ llvm.func internal @k_f_block(!llvm.ptr, !llvm.ptr, !llvm.ptr) attributes {sym_v
 // CHECK:         %[[ENTERED:.+]] = llvm.call @gpuasync_frame_enter(%[[FRAME]], %[[FUNCTION]])
 // CHECK:         %[[FAILED:.+]] = llvm.icmp "ne" %[[ENTERED]]
 // CHECK:         llvm.cond_br %[[FAILED]] weights([1, 2000]), ^[[ERROR:bb[0-9]+]], ^
-// CHECK:         %[[STREAM:.+]] = llvm.call @gpuasync_stream_create(%[[FRAME]], %{{.*}})
-// CHECK:         %[[MEMORY:.+]] = llvm.call @gpuasync_alloc(%[[FRAME]], %[[STREAM]],
+// CHECK:         %[[STREAM:.+]] = llvm.call @gpuasync_stream_create(%[[FRAME]], %[[DEVICE:[^ ]+]], %{{.*}})
+// CHECK:         %[[MEMORY:.+]] = llvm.call @gpuasync_alloc(%[[FRAME]], %{{.*}}, %[[STREAM]],
 // CHECK-SAME:      -> !llvm.ptr
 // CHECK:         llvm.call @gpuasync_memcpy(%[[FRAME]], %[[STREAM]],
 // CHECK:         llvm.call @gpuasync_launch(%[[FRAME]], %[[STREAM]], %{{.*}}, %{{.*}}) {gpu_async.after = array<i64: 1, 2>, gpu_async.id = 3 : i64}
 // CHECK:         llvm.call @gpuasync_memcpy(%[[FRAME]], %[[STREAM]],
-// CHECK:         llvm.call @gpuasync_dealloc(%[[FRAME]], %[[STREAM]],
+// CHECK:         llvm.call @gpuasync_dealloc(%[[FRAME]], %{{.*}}, %[[STREAM]],
 // CHECK:         %[[WAITED:.+]] = llvm.call @gpuasync_stream_synchronize(%[[FRAME]],
 // CHECK:         %[[FAILED2:.+]] = llvm.icmp "ne" %[[WAITED]]
 // CHECK:         llvm.cond_br %[[FAILED2]] weights([1, 2000]), ^[[ERROR]], ^

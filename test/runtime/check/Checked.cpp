@@ -27,7 +27,7 @@ CheckedProgram::CheckedProgram() {
   program = {
       GPUASYNC_ABI_VERSION, 1, "checked", &module, &slot, testSites.data(),
       maxTestSites,         0};
-  function = {"main", "host.mlir", 1, 1, &program, &moduleIndex, 1, 0};
+  function = {"main", "host.mlir", 1, 1, &program, &moduleIndex, 1, 0, 1, 0};
 }
 
 std::string CheckedFrame::leave() {
@@ -39,8 +39,8 @@ std::string CheckedFrame::leave() {
 void CheckedFrame::launch(gpuasync_stream *stream, uint32_t site,
                           const Body &body, int64_t grid, int64_t block) {
   alignas(16) const Body *param = &body;
-  gpuasync_block launch = {{grid, 1, 1},  {block, 1, 1}, {1, 1, 1}, 0, 0,
-                           sizeof(param), &param};
+  gpuasync_launch_config launch = {
+      {grid, 1, 1}, {block, 1, 1}, {1, 1, 1}, 0, 0, sizeof(param), &param};
   STAND_IN(gpuasync_launch)(&frame, stream, site, &launch);
 }
 

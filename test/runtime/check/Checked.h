@@ -81,7 +81,7 @@ public:
   std::string leave();
 
   gpuasync_stream *stream() {
-    return STAND_IN(gpuasync_stream_create)(&frame, OP("stream.create"));
+    return STAND_IN(gpuasync_stream_create)(&frame, 0, OP("stream.create"));
   }
   void destroy(gpuasync_stream *stream) {
     STAND_IN(gpuasync_stream_destroy)(&frame, stream, 0, OP("stream.destroy"));
@@ -92,11 +92,11 @@ public:
   char *alloc(gpuasync_stream *stream, uint64_t bytes,
               uint32_t site = OP("alloc"), uint32_t flags = 0) {
     return static_cast<char *>(
-        STAND_IN(gpuasync_alloc)(&frame, stream, bytes, flags, site));
+        STAND_IN(gpuasync_alloc)(&frame, 0, stream, bytes, flags, site));
   }
   void dealloc(gpuasync_stream *stream, void *memory,
                uint32_t site = OP("dealloc")) {
-    STAND_IN(gpuasync_dealloc)(&frame, stream, memory, site);
+    STAND_IN(gpuasync_dealloc)(&frame, 0, stream, memory, site);
   }
   void copy(gpuasync_stream *stream, void *to, const void *from, uint64_t bytes,
             uint32_t site = OP("memcpy")) {

@@ -146,7 +146,7 @@ TEST_F(CheckTest, LibraryCallsAreOrderedByTheirStream) {
         STAND_IN(gpuasync_stream_native)(&frame.frame, s, OP("library"));
     CheckedFrame inner(library);
     gpuasync_stream *theirs = STAND_IN(gpuasync_stream_external)(
-        &inner.frame, native, OP("external"));
+        &inner.frame, 0, native, OP("external"));
     inner.launch(theirs, OP("gpu_async.launch @k::@f"), update);
     inner.destroy(theirs);
   }
@@ -158,7 +158,7 @@ TEST_F(CheckTest, LibraryCallsAreOrderedByTheirStream) {
   {
     CheckedFrame inner(library);
     gpuasync_stream *theirs = STAND_IN(gpuasync_stream_external)(
-        &inner.frame, native, OP("external"));
+        &inner.frame, 0, native, OP("external"));
     inner.launch(theirs, OP("gpu_async.launch @k::@f"), update);
     inner.destroy(theirs);
   }

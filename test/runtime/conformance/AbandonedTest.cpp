@@ -310,7 +310,7 @@ TEST_P(Abandoned, CallersStream_E03) {
   auto enqueueOn = [&](uint32_t value) {
     FrameScope frame(*program);
     gpuasync_stream *stream = gpuasync_stream_external(
-        frame, gpuasync_context_stream_native(mine), SITE("external"));
+        frame, 0, gpuasync_context_stream_native(mine), SITE("external"));
     enqueue(frame, stream, value, /*held=*/true);
     frame.destroy(stream);
   };
@@ -441,7 +441,7 @@ protected:
     ContextScope inner(other);
     FrameScope frame(*program);
     gpuasync_stream *stream = gpuasync_stream_external(
-        frame, gpuasync_context_stream_native(mine), SITE("external"));
+        frame, 0, gpuasync_context_stream_native(mine), SITE("external"));
     enqueue(frame, stream, 1, /*held=*/true);
     frame.destroy(stream, /*idle=*/false);
   }
@@ -515,7 +515,7 @@ TEST_P(WhileClosing, FailuresComeBackLate_B05) {
     ContextScope inner(other);
     FrameScope frame(*program);
     gpuasync_stream *stream = gpuasync_stream_external(
-        frame, gpuasync_context_stream_native(mine), SITE("external"));
+        frame, 0, gpuasync_context_stream_native(mine), SITE("external"));
     frame.launch(stream, Fail, 1, 1, FailParams{1});
     frame.destroy(stream, /*idle=*/false);
   }
@@ -556,7 +556,7 @@ TEST_P(WhileClosing, WaitsServeAfterACloseThatGaveUp_B05) {
     ContextScope inner(other);
     FrameScope frame(work);
     gpuasync_stream *stream = gpuasync_stream_external(
-        frame, gpuasync_context_stream_native(mine), SITE("external"));
+        frame, 0, gpuasync_context_stream_native(mine), SITE("external"));
     enqueue(frame, stream, 1, /*held=*/true);
     frame.destroy(stream, /*idle=*/false);
   }

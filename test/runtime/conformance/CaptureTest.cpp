@@ -117,7 +117,7 @@ protected:
   Status function(bool joins) {
     FrameScope frame(*program);
     gpuasync_stream *theirs =
-        gpuasync_stream_external(frame, stream, SITE("external"));
+        gpuasync_stream_external(frame, 0, stream, SITE("external"));
     gpuasync_stream *own = frame.stream();
     gpuasync_event *event = frame.record(theirs);
     frame.waitEvent(own, event);
@@ -176,7 +176,7 @@ protected:
       EXPECT_EQ(cuda.graphDestroy(graph), 0);
   }
   gpuasync_stream *external(FrameScope &frame) {
-    return gpuasync_stream_external(frame, stream, SITE("external"));
+    return gpuasync_stream_external(frame, 0, stream, SITE("external"));
   }
 
   /// The next question whether a stream is captured fails.
@@ -230,8 +230,8 @@ TEST_P(Capture, ResidentOfAGraphStays_M10) {
   ASSERT_EQ(cuda.beginCapture(stream, Relaxed), 0);
   {
     FrameScope frame(*program);
-    auto *copy = static_cast<uint32_t *>(
-        gpuasync_resident(frame, weights.data(), count * 4, SITE("resident")));
+    auto *copy = static_cast<uint32_t *>(gpuasync_resident(
+        frame, 0, weights.data(), count * 4, SITE("resident")));
     gpuasync_stream *theirs = external(frame);
     frame.launch(theirs, AddUp, 1, count, AddUpParams{x, copy, count, 5});
     frame.destroy(theirs);
@@ -247,9 +247,9 @@ TEST_P(Capture, ResidentOfAGraphStays_M10) {
   EXPECT_EQ(readStats(context).deviceBytes, held);
   {
     FrameScope frame(*program);
-    EXPECT_NE(
-        gpuasync_resident(frame, weights.data(), count * 4, SITE("resident")),
-        nullptr);
+    EXPECT_NE(gpuasync_resident(frame, 0, weights.data(), count * 4,
+                                SITE("resident")),
+              nullptr);
   }
   run(executable, 2);
   EXPECT_EQ(read(), std::vector<uint32_t>(count, 12));
@@ -265,7 +265,7 @@ TEST_P(Capture, LibraryCalls_X05) {
   auto call = [&](void *native, uint32_t factor) {
     FrameScope frame(library);
     gpuasync_stream *theirs =
-        gpuasync_stream_external(frame, native, SITE("library.stream"));
+        gpuasync_stream_external(frame, 0, native, SITE("library.stream"));
     frame.launch(theirs, MulAdd, 1, count, MulAddParams{x, count, factor, 1});
     frame.destroy(theirs);
     Status status = frame.leave();
@@ -284,7 +284,7 @@ TEST_P(Capture, LibraryCalls_X05) {
     frame.waitEvent(own, event);
     frame.destroy(event);
     const gpuasync_call *captured =
-        gpuasync_call_begin(frame, own, SITE("library.call"));
+        gpuasync_call_begin(frame, &own, 1, SITE("library.call"));
     ASSERT_NE(captured, nullptr);
     EXPECT_EQ(captured->flags, uint32_t(GPUASYNC_CALL_CAPTURED));
     call(captured->stream, 5);
@@ -527,7 +527,7 @@ TEST_P(Capture, StreamsOfTwoCapturesAreRefused_X05) {
   ASSERT_EQ(cuda.beginCapture(second, Relaxed), 0);
   expectRefused("a stream of another capture", [&](FrameScope &frame) {
     external(frame);
-    gpuasync_stream_external(frame, second, SITE("external"));
+    gpuasync_stream_external(frame, 0, second, SITE("external"));
   });
   EXPECT_EQ(cuda.endCapture(second, &graph), 0);
   EXPECT_EQ(cuda.graphDestroy(graph), 0);

@@ -202,7 +202,7 @@ TEST_P(Contexts, ParametersAreCopied_M09) {
   uint32_t *x = frame.alloc(stream, 64);
   frame.launch(stream, Gate, 1, 1, GateParams{flag});
   alignas(16) StoreParams params = {x, 7};
-  gpuasync_block block = makeLaunch(1, 64, params);
+  gpuasync_launch_config block = makeLaunch(1, 64, params);
   block.paramBytes = program->kernels[Store].paramBytes;
   gpuasync_launch(frame, stream, program->launchSites[Store], &block);
   memset(&params, 0xff, sizeof(params));

@@ -209,13 +209,14 @@ TEST(DeviceLossBody, DISABLED_SitesAreGone) {
     ContextScope scope(context);
     {
       FrameScope frame(gone);
-      gpuasync_stream *stream = gpuasync_stream_create(frame, site);
+      gpuasync_stream *stream = gpuasync_stream_create(frame, 0, site);
       // The frame is through before the fault can show in one of its calls.
-      auto *gate = static_cast<uint32_t *>(gpuasync_alloc(
-          frame, nullptr, sizeof(uint32_t), GPUASYNC_ALLOC_HOST_SHARED, gated));
+      auto *gate = static_cast<uint32_t *>(
+          gpuasync_alloc(frame, 0, nullptr, sizeof(uint32_t),
+                         GPUASYNC_ALLOC_HOST_SHARED, gated));
       *gate = 0;
       GateParams waits{gate};
-      gpuasync_block block = makeLaunch(1, 1, waits);
+      gpuasync_launch_config block = makeLaunch(1, 1, waits);
       gpuasync_launch(frame, stream, gated, &block);
       FailParams params{1};
       block = makeLaunch(1, 1, params);

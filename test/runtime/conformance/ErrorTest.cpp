@@ -91,7 +91,7 @@ TEST_P(Errors, ClusterSizes) {
     gpuasync_stream *stream = frame.stream();
     uint32_t *x = frame.alloc(stream, 64);
     StoreParams params = {x, 1};
-    gpuasync_block launch = makeLaunch(4, 16, params);
+    gpuasync_launch_config launch = makeLaunch(4, 16, params);
     launch.cluster[0] = size;
     launch.cluster[1] = launch.cluster[2] = 1;
     gpuasync_launch(frame, stream, program->launchSites[Store], &launch);
@@ -111,7 +111,7 @@ TEST_P(Errors, ClusterSizes) {
     gpuasync_stream *stream = frame.stream();
     uint32_t *x = frame.alloc(stream, 64);
     StoreParams params = {x, 1};
-    gpuasync_block launch = makeLaunch(4, 16, params);
+    gpuasync_launch_config launch = makeLaunch(4, 16, params);
     launch.cluster[0] = -1;
     gpuasync_launch(frame, stream, program->launchSites[Store], &launch);
     EXPECT_EQ(frame.leave().code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
@@ -122,7 +122,7 @@ TEST_P(Errors, ClusterSizes) {
 TEST_P(Errors, ArgumentBytes) {
   FrameScope frame(*program);
   gpuasync_stream *stream = frame.stream();
-  gpuasync_block launch = makeLaunch(1, 1, StoreParams{nullptr, 1});
+  gpuasync_launch_config launch = makeLaunch(1, 1, StoreParams{nullptr, 1});
   launch.paramBytes = 8;
   gpuasync_launch(frame, stream, program->launchSites[Store], &launch);
   Status status = frame.leave();
@@ -134,7 +134,7 @@ TEST_P(Errors, UnknownKernelOfTheTable) {
   FrameScope frame(*program);
   gpuasync_stream *stream = frame.stream();
   const uint32_t site = testSite("test.mlir", "launch", 1, 1, /*kernel=*/99);
-  gpuasync_block launch = makeLaunch(1, 1, StoreParams{nullptr, 1});
+  gpuasync_launch_config launch = makeLaunch(1, 1, StoreParams{nullptr, 1});
   gpuasync_launch(frame, stream, site, &launch);
   EXPECT_EQ(frame.leave().code(), uint32_t(GPUASYNC_NOT_FOUND));
 }
@@ -182,6 +182,59 @@ TEST_P(Errors, NewerAbi) {
   FrameScope frame(other);
   Status status = frame.leave();
   EXPECT_EQ(status.code(), uint32_t(GPUASYNC_UNSUPPORTED));
+}
+
+// A frame of one device has no other one, in any entry that takes its number.
+TEST_P(Errors, NumberOfADevice) {
+  const int64_t sizes[] = {64, 64}, strides[] = {64, 1}, box[] = {16, 16};
+  const gpuasync_tensor_format format = {7, 2, 0, 0, 0, 0};
+  using Entry = void (*)(FrameScope &, void *, const int64_t *const *,
+                         const gpuasync_tensor_format *);
+  const int64_t *const shapes[] = {sizes, strides, box};
+  const Entry entries[] = {
+      [](FrameScope &frame, void *, auto...) {
+        EXPECT_EQ(gpuasync_stream_create(frame, 1, SITE("op")), nullptr);
+      },
+      [](FrameScope &frame, void *, auto...) {
+        EXPECT_EQ(gpuasync_stream_external(frame, 1, nullptr, SITE("op")),
+                  nullptr);
+      },
+      [](FrameScope &frame, void *, auto...) {
+        EXPECT_EQ(gpuasync_alloc(frame, 1, nullptr, 64, 0, SITE("op")),
+                  nullptr);
+      },
+      [](FrameScope &frame, void *memory, auto...) {
+        gpuasync_dealloc(frame, 1, nullptr, memory, SITE("op"));
+      },
+      [](FrameScope &frame, void *, auto...) {
+        EXPECT_EQ(gpuasync_constant(frame, 1, 0, SITE("op")), nullptr);
+      },
+      [](FrameScope &frame, void *memory, auto...) {
+        EXPECT_EQ(gpuasync_resident(frame, 1, memory, 64, SITE("op")), nullptr);
+      },
+      [](FrameScope &frame, void *memory, const int64_t *const *shapes,
+         const gpuasync_tensor_format *format) {
+        alignas(64) char map[GPUASYNC_TENSOR_MAP_BYTES];
+        gpuasync_tensor_map_encode(frame, 1, map, memory, shapes[0], shapes[1],
+                                   2, shapes[2], format, SITE("op"));
+      }};
+  for (Entry entry : entries) {
+    FrameScope frame(*program);
+    entry(frame, frame.alloc(nullptr, 64, GPUASYNC_ALLOC_HOST_SHARED), shapes,
+          &format);
+    Status status = frame.leave();
+    EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
+    contains(status, "op: the frame has 1 device, there is no device 1");
+  }
+}
+
+TEST_P(Errors, FunctionOfSeveralDevices) {
+  TestProgram other;
+  other.function.deviceCount = 2;
+  FrameScope frame(other);
+  Status status = frame.leave();
+  EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
+  contains(status, "the function names 2 devices, a frame has one");
 }
 
 // A called function's status becomes the frame's.
@@ -531,7 +584,7 @@ TEST_P(Errors, MemoryOfAFailedFrameOnCallersStreams_E03) {
     uint32_t *x = frame.alloc(nullptr, count, GPUASYNC_ALLOC_HOST_SHARED);
     for (int i : {0, 1}) {
       gpuasync_stream *stream = gpuasync_stream_external(
-          frame, gpuasync_context_stream_native(mine[i]), SITE("external"));
+          frame, 0, gpuasync_context_stream_native(mine[i]), SITE("external"));
       frame.launch(stream, Gate, 1, 1, GateParams{flag});
       frame.launch(stream, Store, count / 512, 256,
                    StoreParams{x + i * (count / 2), 7});
@@ -559,8 +612,8 @@ TEST_P(Errors, NumbersForCallersStreams) {
     GTEST_SKIP() << "whether a handle is a stream is the vendor's to say";
   for (uintptr_t number : {1, 2, 0x10, 0x12345671}) {
     FrameScope frame(*program);
-    EXPECT_EQ(gpuasync_stream_external(frame, reinterpret_cast<void *>(number),
-                                       SITE("external")),
+    EXPECT_EQ(gpuasync_stream_external(
+                  frame, 0, reinterpret_cast<void *>(number), SITE("external")),
               nullptr);
     contains(frame.leave(), "is none of gpuasync_context_stream_native");
   }

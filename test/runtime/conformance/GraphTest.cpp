@@ -110,7 +110,7 @@ private:
     list[index].command.empty = empty;
   }
   template <typename Params>
-  void setLaunch(gpuasync_block &out, KernelIndex kernel, int64_t grid,
+  void setLaunch(gpuasync_launch_config &out, KernelIndex kernel, int64_t grid,
                  int64_t block, const Params &params) {
     size_t bytes = program.kernels[kernel].paramBytes;
     parameters.emplace_back((bytes + 15) / 16);
@@ -126,7 +126,7 @@ private:
   };
   const TestProgram &program;
   NativeFunction *functions;
-  std::deque<gpuasync_block> blocks;
+  std::deque<gpuasync_launch_config> blocks;
   std::deque<std::vector<Unit>> parameters;
   std::deque<StridedCopy> copies;
   std::deque<StridedFill> fills;
@@ -227,8 +227,9 @@ protected:
     return status;
   }
   Status launchTold(NativeStream on, NativeFunction function,
-                    const gpuasync_kernel &kernel, const gpuasync_block &block,
-                    uint32_t signal, uint32_t *&slot, uint32_t &value) {
+                    const gpuasync_kernel &kernel,
+                    const gpuasync_launch_config &block, uint32_t signal,
+                    uint32_t *&slot, uint32_t &value) {
     Completion completion;
     completion.signal = signal;
     Status status = context->submit(
@@ -277,7 +278,7 @@ protected:
     wait(other);
     *flag = 0;
     detail::GateParams params = {flag};
-    gpuasync_block block = makeLaunch(1, 1, params);
+    gpuasync_launch_config block = makeLaunch(1, 1, params);
     OK(context->submit(stream, Command(functions[Gate], program.kernels[Gate],
                                        block, nullptr)));
   }
@@ -756,7 +757,7 @@ TEST_P(Graphs, LargeParametersAndDynamicMemory) {
   const uint32_t words = 1000;
   Nodes list = nodes();
   uint32_t shared = list.launch(Shared, 1, 1, SharedParams{out, words});
-  const_cast<gpuasync_block *>(list.list[shared].command.launch.block)
+  const_cast<gpuasync_launch_config *>(list.list[shared].command.launch.block)
       ->dynamicSharedBytes = words * 4;
   uint32_t read = list.launch(ReadMap, 1, 1, map);
   NativeGraph graph = nullptr;
@@ -783,8 +784,8 @@ TEST_P(Graphs, CooperativeLaunches) {
   uint32_t first = list.launch(Store, 1, 256, StoreParams{x, 4});
   uint32_t second =
       list.launch(MulAdd, 4, 64, MulAddParams{x, 256, 2, 1}, {first});
-  auto *block =
-      const_cast<gpuasync_block *>(list.list[second].command.launch.block);
+  auto *block = const_cast<gpuasync_launch_config *>(
+      list.list[second].command.launch.block);
   block->flags = GPUASYNC_LAUNCH_COOPERATIVE;
   NativeGraph graph = nullptr;
   Status status = list.make(*context, graph);
@@ -799,14 +800,14 @@ TEST_P(Graphs, CooperativeLaunches) {
   list.set(second, MulAdd, 4, 64, MulAddParams{x, 256, 3, 1});
   status = list.update(*context, graph, {second});
   EXPECT_EQ(status.code(), uint32_t(GPUASYNC_UNSUPPORTED)) << "other flags";
-  const_cast<gpuasync_block *>(list.list[second].command.launch.block)->flags =
-      GPUASYNC_LAUNCH_COOPERATIVE;
+  const_cast<gpuasync_launch_config *>(list.list[second].command.launch.block)
+      ->flags = GPUASYNC_LAUNCH_COOPERATIVE;
   OK(list.update(*context, graph, {second}));
   run(graph);
   EXPECT_EQ(read(x, 256), std::vector<uint32_t>(256, 13));
   list.set(second, MulAdd, 1 << 20, 64, MulAddParams{x, 256, 3, 1});
-  const_cast<gpuasync_block *>(list.list[second].command.launch.block)->flags =
-      GPUASYNC_LAUNCH_COOPERATIVE;
+  const_cast<gpuasync_launch_config *>(list.list[second].command.launch.block)
+      ->flags = GPUASYNC_LAUNCH_COOPERATIVE;
   status = list.update(*context, graph, {second});
   EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
   EXPECT_NE(std::string(status.message()).find("holds at most"),
@@ -869,7 +870,7 @@ TEST_P(Graphs, LimitsAreNamedAtTheirNode) {
             ? list.launch(Store, int64_t(1) << 32, 1, StoreParams{x, 1})
             : list.launch(Store, 1, what == 1 ? 4096 : 1, StoreParams{x, 1});
     if (what == 2)
-      const_cast<gpuasync_block *>(list.list[bad].command.launch.block)
+      const_cast<gpuasync_launch_config *>(list.list[bad].command.launch.block)
           ->dynamicSharedBytes = 1 << 30;
     list.list[bad].command.site = &testSites.data()[index];
     NativeGraph graph = nullptr;
@@ -894,7 +895,7 @@ TEST_P(Graphs, KeepTheOrderOfTheStream) {
   NativeGraph graph = nullptr;
   OK(list.make(*context, graph));
   auto onStream = [&](KernelIndex kernel, auto params) {
-    gpuasync_block block = makeLaunch(1, 64, params);
+    gpuasync_launch_config block = makeLaunch(1, 64, params);
     block.paramBytes = program.kernels[kernel].paramBytes;
     OK(context->submit(
         stream,
@@ -1115,7 +1116,7 @@ TEST_P(Graphs, LastKernelThatCannotBeAskedTellsNobody_G08) {
       EXPECT_EQ(*told, value) << round;
     }
     // Nor what an update that was refused has left.
-    gpuasync_block without = *list.list[0].command.launch.block;
+    gpuasync_launch_config without = *list.list[0].command.launch.block;
     without.paramBytes = 4;
     list.list[0].command.launch.block = &without;
     EXPECT_FALSE(list.update(*context, graph, {0}).ok());
@@ -1144,7 +1145,7 @@ TEST_P(Graphs, KernelsTellTheHost_L10) {
   EXPECT_NE(taken[0], taken[1]);
   auto launch = [&](int s, KernelIndex kernel, int64_t grid, const auto &params,
                     uint32_t *&slot, uint32_t &value) {
-    gpuasync_block block = makeLaunch(grid, 64, params);
+    gpuasync_launch_config block = makeLaunch(grid, 64, params);
     block.paramBytes = program.kernels[kernel].paramBytes;
     OK(launchTold(streams[s], functions[kernel], program.kernels[kernel], block,
                   taken[s], slot, value));
@@ -1157,7 +1158,7 @@ TEST_P(Graphs, KernelsTellTheHost_L10) {
     ASSERT_EQ(slot != nullptr, signals);
     if (round % 5 == 0) { // one that does not
       const StoreParams params = {x[s], round + 1};
-      gpuasync_block block = makeLaunch(words / 64, 64, params);
+      gpuasync_launch_config block = makeLaunch(words / 64, 64, params);
       block.paramBytes = program.kernels[Store].paramBytes;
       OK(context->submit(
           streams[s],
@@ -1179,7 +1180,7 @@ TEST_P(Graphs, KernelsTellTheHost_L10) {
   if (signals) {
     uint32_t *slot = nullptr, value = 0;
     const GateParams params = {flag};
-    gpuasync_block block = makeLaunch(1, 1, params);
+    gpuasync_launch_config block = makeLaunch(1, 1, params);
     block.paramBytes = program.kernels[Gate].paramBytes;
     OK(launchTold(stream, functions[Gate], program.kernels[Gate], block,
                   taken[0], slot, value));
@@ -1207,7 +1208,7 @@ TEST_P(Graphs, WhatKernelsWroteToTheHostIsThere_L10) {
   }
   for (uint32_t round = 1; round < 200; ++round) {
     const StoreParams params = {x, round};
-    gpuasync_block block = makeLaunch(words / 64, 64, params);
+    gpuasync_launch_config block = makeLaunch(words / 64, 64, params);
     block.paramBytes = program.kernels[Store].paramBytes;
     uint32_t *slot = nullptr, value = 0;
     OK(launchTold(stream, functions[Store], program.kernels[Store], block,
@@ -1235,7 +1236,7 @@ TEST_P(Graphs, FoundKernelsTellTheHost_L10) {
   NativeFunction found = nullptr;
   OK(context->extensions.foreign->findFunction(module, table, *image, found));
   StoreParams params = {x, 5};
-  gpuasync_block block = makeLaunch(1, words, params);
+  gpuasync_launch_config block = makeLaunch(1, words, params);
   block.paramBytes = kernel.paramBytes;
   if (context->extensions.signals->acquireSignal(taken)) {
     uint32_t *slot = nullptr, value = 0;
@@ -1395,7 +1396,8 @@ TEST_P(Graphs, FailedCallsLeaveNothing_G05) {
   NativeGraph graph = nullptr;
   OK(list.make(*context, graph));
   list.list[2].command.empty = false;
-  const_cast<gpuasync_block *>(list.list[2].command.launch.block)->grid[0] = 1;
+  const_cast<gpuasync_launch_config *>(list.list[2].command.launch.block)
+      ->grid[0] = 1;
   for (uint64_t n = 1;; ++n) {
     mock->mock_fail(nullptr, n, outOfMemory);
     Status status = list.update(*context, graph, {0, 1, 2, 3});

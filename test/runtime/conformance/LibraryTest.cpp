@@ -27,7 +27,7 @@ protected:
   Status call(void *native, Body body) {
     FrameScope frame(*library);
     gpuasync_stream *stream =
-        gpuasync_stream_external(frame, native, SITE("library.stream"));
+        gpuasync_stream_external(frame, 0, native, SITE("library.stream"));
     body(frame, stream);
     frame.destroy(stream);
     return frame.leave();
@@ -37,7 +37,7 @@ protected:
   void *passOn(void *callers) {
     FrameScope frame(*program);
     gpuasync_stream *stream =
-        gpuasync_stream_external(frame, callers, SITE("external"));
+        gpuasync_stream_external(frame, 0, callers, SITE("external"));
     auto *x = frame.alloc(nullptr, 64, GPUASYNC_ALLOC_HOST_SHARED);
     frame.launch(stream, Store, 1, 64, StoreParams{x, 5});
     void *native = gpuasync_stream_native(frame, stream, SITE("library.call"));
@@ -262,7 +262,7 @@ TEST_P(Library, CallSaysWhereToEnqueue) {
   uint32_t *x = frame.alloc(nullptr, 64);
   frame.launch(stream, Store, 1, 64, StoreParams{x, 5});
   const gpuasync_call *library =
-      gpuasync_call_begin(frame, stream, SITE("library.call"));
+      gpuasync_call_begin(frame, &stream, 1, SITE("library.call"));
   ASSERT_NE(library, nullptr);
   EXPECT_EQ(library->structSize, sizeof(gpuasync_call));
   EXPECT_EQ(library->flags, 0u);
@@ -283,6 +283,105 @@ TEST_P(Library, CallSaysWhereToEnqueue) {
   EXPECT_EQ(out, std::vector<uint32_t>(64, 16));
 }
 
+// A call on two streams is behind both, and later work on both is behind it.
+TEST_P(Library, CallOnSeveralStreams) {
+  uint32_t *flags[] = {makeFlag(), makeFlag()};
+  std::vector<uint32_t> out(128);
+  FrameScope frame(*program);
+  gpuasync_stream *streams[] = {frame.stream(), frame.stream()};
+  uint32_t *x[] = {frame.alloc(nullptr, 64), frame.alloc(nullptr, 64)};
+  for (int i = 0; i < 2; ++i) {
+    frame.launch(streams[i], Gate, 1, 1, GateParams{flags[i]});
+    frame.launch(streams[i], Store, 1, 64, StoreParams{x[i], 5u + i});
+  }
+  const gpuasync_call *library =
+      gpuasync_call_begin(frame, streams, 2, SITE("library.call"));
+  ASSERT_NE(library, nullptr);
+  EXPECT_EQ(library->stream, library->streams[0]);
+  EXPECT_EQ(library->ordinal, library->ordinals[0]);
+  ASSERT_EQ(library->count, 2u);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(library->streams[i], gpuasync_context_stream_native(streams[i]));
+    EXPECT_EQ(library->ordinals[i], library->ordinal);
+    Status status =
+        call(library->streams[i], [&](FrameScope &inner, gpuasync_stream *s) {
+          inner.launch(s, MulAdd, 1, 64, MulAddParams{x[i], 64, 3, 1});
+        });
+    EXPECT_TRUE(status.ok()) << status.message();
+  }
+  library->report(library, "is forgotten");
+  gpuasync_call_end(frame, 0, SITE("library.call"));
+  for (int i = 0; i < 2; ++i)
+    frame.copy(streams[i], out.data() + 64 * i, x[i], 256);
+  openGate(flags[1]);
+  openGate(flags[0]);
+  EXPECT_EQ(frame.wait({streams[0], streams[1]}), 0);
+  EXPECT_EQ(out[63], 16u);
+  EXPECT_EQ(out[127], 19u);
+  for (int i = 0; i < 2; ++i) {
+    frame.dealloc(nullptr, x[i]);
+    frame.dealloc(nullptr, flags[i]);
+  }
+}
+
+// In a region too, which records calls on one stream only.
+TEST_P(Library, ReplayableCallOnSeveralStreams) {
+  struct Seen {
+    gpuasync_stream *streams[2];
+    int calls, wrong;
+  } seen = {};
+  Seen *const argument = &seen;
+  auto look = [](const gpuasync_call *call, const void *arguments) -> int32_t {
+    Seen &seen = **static_cast<Seen *const *>(arguments);
+    ++seen.calls;
+    seen.wrong += call->count != 2;
+    for (uint32_t i = 0; i < call->count; ++i)
+      seen.wrong +=
+          call->streams[i] != gpuasync_context_stream_native(seen.streams[i]);
+    return 0;
+  };
+  for (bool inRegion : {false, true}) {
+    FrameScope frame(*program);
+    seen.streams[0] = frame.stream();
+    seen.streams[1] = frame.stream();
+    uint32_t *x = frame.alloc(nullptr, 64);
+    if (inRegion)
+      gpuasync_region_begin(frame, SITE("region"));
+    frame.launch(seen.streams[1], Store, 1, 64, StoreParams{x, 5});
+    gpuasync_call_replayable(frame, seen.streams, 2, look, &argument,
+                             sizeof(argument), SITE("library.call"));
+    EXPECT_EQ(seen.calls, inRegion ? 2 : 1);
+    frame.launch(seen.streams[1], MulAdd, 1, 64, MulAddParams{x, 64, 3, 1});
+    if (inRegion)
+      gpuasync_region_end(frame, SITE("region"));
+    uint32_t out = 0;
+    frame.copy(seen.streams[1], &out, x + 63, 4);
+    EXPECT_EQ(frame.wait({seen.streams[0], seen.streams[1]}), 0);
+    EXPECT_EQ(out, 16u);
+    frame.dealloc(nullptr, x);
+  }
+  EXPECT_EQ(seen.wrong, 0);
+}
+
+TEST_P(Library, CallsOnNoStreamAreRefused) {
+  {
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    EXPECT_EQ(gpuasync_call_begin(frame, &stream, 0, SITE("library.call")),
+              nullptr);
+    Status status = frame.leave();
+    EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
+    contains(status, "library.call: a call on no stream");
+  }
+  FrameScope frame(*program);
+  gpuasync_stream *streams[] = {frame.stream(), nullptr};
+  EXPECT_EQ(gpuasync_call_begin(frame, streams, 2, SITE("library.call")),
+            nullptr);
+  Status status = frame.leave();
+  EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
+  contains(status, "library.call: null stream");
+}
+
 // The last text counts, one that is not asked for is forgotten, and none is
 // needed.
 TEST_P(Library, ResultIsTheFramesError_E01) {
@@ -298,13 +397,13 @@ TEST_P(Library, ResultIsTheFramesError_E01) {
     FrameScope frame(*program);
     gpuasync_stream *stream = frame.stream();
     const gpuasync_call *library =
-        gpuasync_call_begin(frame, stream, SITE("library.call"));
+        gpuasync_call_begin(frame, &stream, 1, SITE("library.call"));
     ASSERT_NE(library, nullptr);
     library->report(library, "at first");
     library->report(library, expected.text);
     gpuasync_call_end(frame, expected.first, SITE("library.call"));
     EXPECT_EQ(frame.failed(), expected.first != 0);
-    library = gpuasync_call_begin(frame, stream, SITE("library.call"));
+    library = gpuasync_call_begin(frame, &stream, 1, SITE("library.call"));
     EXPECT_EQ(library == nullptr, expected.first != 0);
     if (library)
       gpuasync_call_end(frame, expected.second, SITE("library.call"));
@@ -342,7 +441,7 @@ TEST_P(Library, HostFunctionsRunInOrder) {
   frame.launch(stream, Gate, 1, 1, GateParams{flag});
   frame.launch(stream, Store, 1, 64, StoreParams{x, 5});
   const gpuasync_call *library =
-      gpuasync_call_begin(frame, stream, SITE("library.call"));
+      gpuasync_call_begin(frame, &stream, 1, SITE("library.call"));
   ASSERT_NE(library, nullptr);
   HostWork work = {x, 3, {}};
   work.more[999] = 9;
@@ -373,7 +472,7 @@ TEST_P(Library, HostFunctionsFail_E02) {
   {
     FrameScope frame(*program);
     gpuasync_stream *stream = frame.stream();
-    ASSERT_NE(gpuasync_call_begin(frame, stream, SITE("library.call")),
+    ASSERT_NE(gpuasync_call_begin(frame, &stream, 1, SITE("library.call")),
               nullptr);
     Status status(
         gpuasync_stream_enqueue_host(stream, fails, &code, sizeof(code)));
@@ -413,7 +512,7 @@ TEST_P(Library, HostFunctionsMeet_B04) {
   std::vector<gpuasync_stream *> streams;
   for (int i = 0; i < count; ++i) {
     streams.push_back(frame.stream());
-    ASSERT_NE(gpuasync_call_begin(frame, streams[i], SITE("library.call")),
+    ASSERT_NE(gpuasync_call_begin(frame, &streams[i], 1, SITE("library.call")),
               nullptr);
     EXPECT_TRUE(Status(gpuasync_stream_enqueue_host(streams[i], meet, &argument,
                                                     sizeof(argument)))

@@ -567,7 +567,7 @@ TEST_P(Memory, Registration_M08) {
     gpuasync_host_register(frame, host.data(), 16384, SITE("register"));
     gpuasync_frame_fail(frame, nullptr);
     EXPECT_FALSE(frame.failed());
-    gpuasync_dealloc(frame, nullptr, &out, SITE("dealloc"));
+    gpuasync_dealloc(frame, 0, nullptr, &out, SITE("dealloc"));
     EXPECT_FALSE(frame.leave().ok());
   }
   EXPECT_EQ(leakText(context), "");
@@ -785,7 +785,7 @@ TEST_P(Memory, FailedFrameKeepsOthersRegistrations_E03_M08) {
       add(inner);
       if (failingFirst)
         add(frame);
-      gpuasync_dealloc(inner, nullptr, &stream, SITE("dealloc"));
+      gpuasync_dealloc(inner, 0, nullptr, &stream, SITE("dealloc"));
       EXPECT_FALSE(inner.leave().ok());
     }
     EXPECT_NE(leakText(context), "");

@@ -69,7 +69,7 @@ TEST_P(Modules, CallersStreamKeepsItsModule_C07) {
   {
     FrameScope frame(*program);
     gpuasync_stream *stream = gpuasync_stream_external(
-        frame, gpuasync_context_stream_native(callers), SITE("external"));
+        frame, 0, gpuasync_context_stream_native(callers), SITE("external"));
     frame.launch(stream, Gate, 1, 1, GateParams{flag});
   }
   EXPECT_EQ(gpuasync_modules_release(context.get()), 1u);

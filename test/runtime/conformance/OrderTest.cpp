@@ -581,7 +581,7 @@ TEST_P(Order, ExternalStream_S08) {
     flag = frame.alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
     *flag = 0;
     gpuasync_stream *stream =
-        gpuasync_stream_external(frame, native, SITE("external"));
+        gpuasync_stream_external(frame, 0, native, SITE("external"));
     frame.launch(stream, Gate, 1, 1, GateParams{flag});
     frame.launch(stream, Store, 1, 64, StoreParams{x, 1});
     frame.destroy(stream);
@@ -591,7 +591,7 @@ TEST_P(Order, ExternalStream_S08) {
     expected = (expected * 3 + 1) * 5 + 2;
     FrameScope frame(*program);
     gpuasync_stream *stream =
-        gpuasync_stream_external(frame, native, SITE("external"));
+        gpuasync_stream_external(frame, 0, native, SITE("external"));
     gpuasync_stream *own = frame.stream();
     frame.waitEvent(own, frame.record(stream));
     frame.launch(own, MulAdd, 1, 64, MulAddParams{x, 64, 3, 1});
@@ -601,7 +601,7 @@ TEST_P(Order, ExternalStream_S08) {
     frame.destroy(stream);
     if (i % 1000 == 999) {
       gpuasync_stream *again =
-          gpuasync_stream_external(frame, native, SITE("external"));
+          gpuasync_stream_external(frame, 0, native, SITE("external"));
       frame.copy(again, shared, x, 256);
       frame.destroy(again);
       ASSERT_TRUE(frame.leave().ok());
@@ -624,7 +624,7 @@ TEST_P(Order, ExternalStream_S08) {
 TEST_P(Order, NullExternalStream) {
   FrameScope frame(*program);
   gpuasync_stream *stream =
-      gpuasync_stream_external(frame, nullptr, SITE("external"));
+      gpuasync_stream_external(frame, 0, nullptr, SITE("external"));
   auto *x = frame.alloc(nullptr, 64, GPUASYNC_ALLOC_HOST_SHARED);
   frame.launch(stream, Store, 1, 64, StoreParams{x, 17});
   ASSERT_EQ(frame.waitHost(frame.record(stream)), 0);
@@ -725,7 +725,7 @@ TEST_P(Order, StagingOfAnotherCallersStream_S08) {
   uint32_t *flag = nullptr, *x = nullptr, *y = nullptr;
   auto external = [&](FrameScope &frame, int i) {
     return gpuasync_stream_external(
-        frame, gpuasync_context_stream_native(mine[i]), SITE("external"));
+        frame, 0, gpuasync_context_stream_native(mine[i]), SITE("external"));
   };
   {
     FrameScope frame(*program);

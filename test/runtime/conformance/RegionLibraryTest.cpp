@@ -208,7 +208,7 @@ int32_t inFrame(const gpuasync_call &call, int32_t result, Work work) {
   TestProgram other;
   FrameScope frame(other);
   gpuasync_stream *stream =
-      gpuasync_stream_external(frame, call.stream, SITE("library.stream"));
+      gpuasync_stream_external(frame, 0, call.stream, SITE("library.stream"));
   work(frame, stream);
   frame.destroy(stream);
   Status status = frame.leave();
@@ -395,7 +395,8 @@ TEST_P(RegionLibrary, WithoutARegion) {
 TEST_P(RegionLibrary, MisuseIsRefused) {
   FrameScope frame(*program);
   gpuasync_stream *stream = frame.stream();
-  gpuasync_call_replayable(frame, stream, nullptr, x, 4, SITE("library.call"));
+  gpuasync_call_replayable(frame, &stream, 1, nullptr, x, 4,
+                           SITE("library.call"));
   EXPECT_TRUE(frame.failed());
   EXPECT_EQ(frame.leave().code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
 }

@@ -48,7 +48,7 @@ public:
       return;
     if (callers && choose(2)) {
       external = gpuasync_stream_external(
-          frame, gpuasync_context_stream_native(callers), SITE("external"));
+          frame, 0, gpuasync_context_stream_native(callers), SITE("external"));
       streams.push_back(external);
     }
     for (int i = 0; i < 3 && !frame.failed(); ++i)

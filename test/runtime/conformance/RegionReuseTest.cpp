@@ -165,7 +165,7 @@ TEST_P(RegionReuse, OtherClusters_G03) {
       RegionScope region(frame, REGION);
       frame.launch(stream, Store, 4, 32, StoreParams{x, call});
       alignas(16) MulAddParams params{x, 128, 3, 1};
-      gpuasync_block block = makeLaunch(4, 32, params);
+      gpuasync_launch_config block = makeLaunch(4, 32, params);
       block.paramBytes = program->kernels[MulAdd].paramBytes;
       block.cluster[0] = 1 << call % 3;
       gpuasync_launch(frame, stream, program->launchSites[MulAdd], &block);
@@ -372,7 +372,7 @@ TEST_P(RegionReuse, SeveralCallersStreams_G04) {
     {
       FrameScope frame(*program);
       gpuasync_stream *stream = gpuasync_stream_external(
-          frame, gpuasync_context_stream_native(callers[which]),
+          frame, 0, gpuasync_context_stream_native(callers[which]),
           SITE("external"));
       RegionScope region(frame, REGION);
       frame.launch(stream, Store, 2, 32, StoreParams{y, call});

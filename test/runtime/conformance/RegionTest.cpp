@@ -284,7 +284,7 @@ TEST_P(Regions, CallersStream_G02) {
     {
       FrameScope frame(*program);
       gpuasync_stream *a = gpuasync_stream_external(
-          frame, gpuasync_context_stream_native(callers), SITE("external"));
+          frame, 0, gpuasync_context_stream_native(callers), SITE("external"));
       gpuasync_stream *b = frame.stream();
       uint32_t *x = frame.alloc(a, 64);
       frame.launch(a, Store, 1, 64, StoreParams{x, 1});
@@ -341,7 +341,7 @@ TEST_P(Regions, FreesOnCallersStream_G02) {
   for (uint32_t call = 0; call < 12; ++call) {
     FrameScope frame(*program);
     gpuasync_stream *stream =
-        gpuasync_stream_external(frame, native, SITE("external"));
+        gpuasync_stream_external(frame, 0, native, SITE("external"));
     {
       RegionScope region(frame, REGION);
       frame.launch(stream, Store, 2, 32, StoreParams{x, call});
@@ -354,11 +354,11 @@ TEST_P(Regions, FreesOnCallersStream_G02) {
   {
     FrameScope frame(*program);
     gpuasync_stream *stream =
-        gpuasync_stream_external(frame, native, SITE("external"));
+        gpuasync_stream_external(frame, 0, native, SITE("external"));
     {
       FrameScope inner(*program);
       gpuasync_stream *same =
-          gpuasync_stream_external(inner, native, SITE("external"));
+          gpuasync_stream_external(inner, 0, native, SITE("external"));
       inner.launch(same, Gate, 1, 1, GateParams{gate});
       inner.launch(same, MulAdd, 2, 32, MulAddParams{freed, 64, 3, 1});
     }

@@ -65,12 +65,12 @@ protected:
   }
   void expectConstant(TestProgram &of) {
     FrameScope frame(of);
-    expect(frame, gpuasync_constant(frame, 1, SITE("constant")), data);
+    expect(frame, gpuasync_constant(frame, 0, 1, SITE("constant")), data);
   }
   void expectResident(const std::vector<uint32_t> &wanted) {
     FrameScope frame(*program);
     expect(frame,
-           gpuasync_resident(frame, data.data(), bytes, SITE("resident")),
+           gpuasync_resident(frame, 0, data.data(), bytes, SITE("resident")),
            wanted);
   }
 
@@ -89,7 +89,7 @@ TEST_P(Resident, ConstantIsUploadedOnce_M10) {
   EXPECT_EQ(gpuasync_leaks_list(context.get(), nullptr, nullptr), 0u);
   // Where the host's memory will do, nothing is copied.
   FrameScope frame(constants);
-  void *found = gpuasync_constant(frame, 1, SITE("constant"));
+  void *found = gpuasync_constant(frame, 0, 1, SITE("constant"));
   EXPECT_EQ(found == data.data(), onCpu());
 }
 
@@ -128,7 +128,7 @@ TEST_P(Resident, ConstantThatIsNone_M10) {
   ConstantProgram constants(data.data(), 0x77);
   for (uint32_t index : {0u, 2u}) {
     FrameScope frame(constants);
-    EXPECT_EQ(gpuasync_constant(frame, index, SITE("constant")), nullptr);
+    EXPECT_EQ(gpuasync_constant(frame, 0, index, SITE("constant")), nullptr);
     Status status = frame.leave();
     EXPECT_EQ(status.code(), uint32_t(GPUASYNC_NOT_FOUND));
     EXPECT_NE(std::string(status.message()).find("is no constant array"),
@@ -138,7 +138,7 @@ TEST_P(Resident, ConstantThatIsNone_M10) {
   ConstantProgram another(data.data(), 0x78);
   another.function.moduleCount = 1;
   FrameScope frame(another);
-  EXPECT_EQ(gpuasync_constant(frame, 1, SITE("constant")), nullptr);
+  EXPECT_EQ(gpuasync_constant(frame, 0, 1, SITE("constant")), nullptr);
   Status status = frame.leave();
   EXPECT_NE(std::string(status.message()).find("constant 'w' is not loaded"),
             std::string::npos)
@@ -177,7 +177,7 @@ TEST_P(Resident, KnownMemoryThatIsForgottenHasChanged_M10) {
   gpuasync_status_free(
       gpuasync_host_memory_add(data.data(), bytes - 4, "data", nullptr));
   FrameScope frame(*program);
-  gpuasync_resident(frame, data.data(), bytes, SITE("resident"));
+  gpuasync_resident(frame, 0, data.data(), bytes, SITE("resident"));
   EXPECT_EQ(frame.failed(), true);
   EXPECT_NE(std::string(frame.leave().message()).find("exceeds data"),
             std::string::npos);
@@ -226,8 +226,8 @@ TEST_P(Resident, OfMemoryThatTheDeviceReaches_M10) {
   FrameScope frame(*program);
   gpuasync_stream *stream = frame.stream();
   auto *x = frame.alloc(stream, count);
-  EXPECT_EQ(gpuasync_resident(frame, x, bytes, SITE("resident")), x);
-  EXPECT_EQ(gpuasync_resident(frame, nullptr, 0, SITE("resident")), nullptr);
+  EXPECT_EQ(gpuasync_resident(frame, 0, x, bytes, SITE("resident")), x);
+  EXPECT_EQ(gpuasync_resident(frame, 0, nullptr, 0, SITE("resident")), nullptr);
   EXPECT_FALSE(frame.failed());
   frame.dealloc(stream, x);
   EXPECT_EQ(frame.wait({stream}), 0);
@@ -238,8 +238,9 @@ TEST_P(Resident, CopyIsNobodysToFree_M10) {
   if (onCpu())
     GTEST_SKIP() << "there is no copy";
   FrameScope frame(*program);
-  void *found = gpuasync_resident(frame, data.data(), bytes, SITE("resident"));
-  gpuasync_dealloc(frame, nullptr, found, SITE("dealloc"));
+  void *found =
+      gpuasync_resident(frame, 0, data.data(), bytes, SITE("resident"));
+  gpuasync_dealloc(frame, 0, nullptr, found, SITE("dealloc"));
   Status status = frame.leave();
   EXPECT_NE(std::string(status.message()).find("was not allocated"),
             std::string::npos);

@@ -67,8 +67,8 @@ TEST_P(Sites, LabelsOutliveTheirProgram) {
   void *x = nullptr;
   {
     FrameScope frame(gone.program);
-    gpuasync_stream *stream = gpuasync_stream_create(frame, gone.Work);
-    x = gpuasync_alloc(frame, stream, 256, 0, gone.Work);
+    gpuasync_stream *stream = gpuasync_stream_create(frame, 0, gone.Work);
+    x = gpuasync_alloc(frame, 0, stream, 256, 0, gone.Work);
     gpuasync_host_register(frame, host.data(), 4096, gone.Work);
     token = gpuasync_event_export(
         frame, gpuasync_event_record(frame, stream, gone.Work), gone.Work);
@@ -92,7 +92,7 @@ TEST_P(Sites, EventsPassThroughOtherPrograms) {
   gpuasync_event *token = nullptr;
   {
     FrameScope frame(gone.program);
-    gpuasync_stream *stream = gpuasync_stream_create(frame, gone.Work);
+    gpuasync_stream *stream = gpuasync_stream_create(frame, 0, gone.Work);
     token = gpuasync_event_export(
         frame, gpuasync_event_record(frame, stream, gone.Work), gone.Work);
     gpuasync_stream_destroy(frame, stream, 0, gone.Work);
@@ -120,11 +120,11 @@ TEST_P(Sites, ListedIsTheFramesOwnWork) {
     gpuasync_stream *streams[20];
     gpuasync_event *ends[10];
     auto *x = static_cast<uint32_t *>(
-        gpuasync_alloc(frame, nullptr, 20 * 256, 0, gone.Work));
+        gpuasync_alloc(frame, 0, nullptr, 20 * 256, 0, gone.Work));
     for (gpuasync_stream *&stream : streams) {
-      stream = gpuasync_stream_create(frame, gone.Work);
+      stream = gpuasync_stream_create(frame, 0, gone.Work);
       StoreParams params{x + (&stream - streams) * 64, 1};
-      gpuasync_block block = makeLaunch(1, 64, params);
+      gpuasync_launch_config block = makeLaunch(1, 64, params);
       gpuasync_launch(frame, stream, gone.Launch, &block);
     }
     // Some idle, some pending.
@@ -136,12 +136,12 @@ TEST_P(Sites, ListedIsTheFramesOwnWork) {
       gpuasync_stream_destroy(frame, streams[i],
                               i < 5 ? uint32_t(GPUASYNC_STREAM_IDLE) : 0,
                               gone.Work);
-    gpuasync_stream *last = gpuasync_stream_create(frame, gone.Work);
+    gpuasync_stream *last = gpuasync_stream_create(frame, 0, gone.Work);
     for (gpuasync_event *end : ends) {
       gpuasync_stream_wait(frame, last, end, gone.Work);
       gpuasync_event_destroy(frame, end, gone.Work);
     }
-    gpuasync_dealloc(frame, last, x, gone.Work);
+    gpuasync_dealloc(frame, 0, last, x, gone.Work);
   }
   gone.vanish();
   {
@@ -185,7 +185,7 @@ TEST_P(Sites, OfAContextThatIsLeftBehind) {
     ContextScope scope(left);
     {
       FrameScope frame(gone.program);
-      EXPECT_NE(gpuasync_alloc(frame, nullptr, 256, 0, gone.Work), nullptr);
+      EXPECT_NE(gpuasync_alloc(frame, 0, nullptr, 256, 0, gone.Work), nullptr);
     }
     FrameScope frame(work);
     frame.launch(frame.stream(), Gate, 1, 1, GateParams{&flag});

@@ -150,7 +150,7 @@ TEST_P(Subscribers, RegionsAndLibraries) {
     RegionScope region(frame, REGION);
     frame.launch(stream, Store, 1, count, StoreParams{x, 3});
     region.end();
-    ASSERT_NE(gpuasync_call_begin(frame, stream, SITE("call")), nullptr);
+    ASSERT_NE(gpuasync_call_begin(frame, &stream, 1, SITE("call")), nullptr);
     gpuasync_call_end(frame, 0, SITE("call"));
     frame.wait({stream});
     frame.dealloc(stream, x);
@@ -171,7 +171,7 @@ TEST_P(Subscribers, ErrorsLeaveNothingOpen) {
     FrameScope frame(*program);
     gpuasync_stream *stream = frame.stream();
     gpuasync_region_begin(frame, REGION);
-    ASSERT_NE(gpuasync_call_begin(frame, stream, SITE("call")), nullptr);
+    ASSERT_NE(gpuasync_call_begin(frame, &stream, 1, SITE("call")), nullptr);
     gpuasync_call_end(frame, 5, SITE("call"));
     EXPECT_TRUE(frame.failed());
     gpuasync_region_end(frame, REGION);

@@ -26,7 +26,7 @@ struct alignas(64) Map {
 };
 
 void encode(gpuasync_frame *frame, Map &map, void *base, const Tensor &tensor) {
-  gpuasync_tensor_map_encode(frame, &map, base, tensor.sizes.data(),
+  gpuasync_tensor_map_encode(frame, 0, &map, base, tensor.sizes.data(),
                              tensor.strides.data(),
                              static_cast<uint32_t>(tensor.sizes.size()),
                              tensor.box.data(), &tensor.format, SITE("tma"));

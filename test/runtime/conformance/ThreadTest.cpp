@@ -305,7 +305,7 @@ TEST_P(Threads, WhatEndedThreadsLeaveIsUsedAgain_M05) {
       ContextScope own(context);
       FrameScope frame(*program);
       gpuasync_stream *stream = gpuasync_stream_external(
-          frame, gpuasync_context_stream_native(mine), SITE("external"));
+          frame, 0, gpuasync_context_stream_native(mine), SITE("external"));
       frame.launch(stream, Gate, 1, 1, GateParams{flag});
       frame.copy(stream, x, in.data(), 4ull * count); // staged
       frame.destroy(stream, false);

@@ -311,7 +311,7 @@ TEST_P(Traces, OfThreadsOnOneStream) {
     for (uint32_t i = 0; i < calls; ++i) {
       FrameScope frame(*program);
       gpuasync_stream *stream =
-          gpuasync_stream_external(frame, native, SITE("external"));
+          gpuasync_stream_external(frame, 0, native, SITE("external"));
       frame.launch(stream, Store, 1, count, StoreParams{mine, i});
       frame.destroy(stream);
     }

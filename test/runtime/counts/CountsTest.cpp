@@ -96,13 +96,13 @@ protected:
               [&] { gpuasync_frame_enter(&frame, &program->function); });
       measure(costs.streams, [&] {
         for (gpuasync_stream *&stream : streams)
-          stream = gpuasync_stream_create(&frame, site);
+          stream = gpuasync_stream_create(&frame, 0, site);
       });
       if (i == 0)
         x = static_cast<uint32_t *>(
-            gpuasync_alloc(&frame, nullptr, 256, 0, site));
+            gpuasync_alloc(&frame, 0, nullptr, 256, 0, site));
       StoreParams params{x, uint32_t(i)};
-      gpuasync_block block = makeLaunch(1, 64, params);
+      gpuasync_launch_config block = makeLaunch(1, 64, params);
       measure(costs.launch, [&] {
         gpuasync_launch(&frame, streams[0], program->launchSites[Store],
                         &block);
@@ -241,7 +241,7 @@ TEST_P(Counts, WarmRegion) {
         frame.copy(stream, x, in.data(), 256);
         for (uint32_t i = 0; i < 10; ++i)
           frame.launch(stream, MulAdd, 1, 64, MulAddParams{x, 64, 1, i});
-        gpuasync_call_replayable(frame, stream, library, &x, sizeof(x),
+        gpuasync_call_replayable(frame, &stream, 1, library, &x, sizeof(x),
                                  SITE("library.call"));
         frame.copy(stream, out.data(), x, 128);
         frame.copy(stream, out.data() + 32, x + 32, 128);

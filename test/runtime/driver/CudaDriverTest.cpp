@@ -98,8 +98,8 @@ protected:
   Status launch(NativeStream on, int kernel, const void *params, uint32_t bytes,
                 int64_t grid = 1, int64_t threads = 1, int64_t shared = 0,
                 uint32_t flags = 0) {
-    gpuasync_block block = {{grid, 1, 1}, {threads, 1, 1}, {1, 1, 1}, shared,
-                            flags,        bytes,           params};
+    gpuasync_launch_config block = {
+        {grid, 1, 1}, {threads, 1, 1}, {1, 1, 1}, shared, flags, bytes, params};
     return context->submit(
         on, Command(functions[kernel], kernels[kernel], block, nullptr));
   }
@@ -177,8 +177,8 @@ TEST_F(CudaDriver, LimitsAreNamed) {
     EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
     printf("%s\n", status.message());
   }
-  gpuasync_block block = {{1, 70000, 1}, {1, 1, 1}, {1, 1, 1}, 0, 0, 0,
-                          nullptr};
+  gpuasync_launch_config block = {{1, 70000, 1}, {1, 1, 1}, {1, 1, 1}, 0, 0, 0,
+                                  nullptr};
   Status status = context->submit(
       stream, Command(functions[Nothing], kernels[Nothing], block, nullptr));
   printf("%s\n", status.message());
@@ -195,7 +195,8 @@ TEST_F(CudaDriver, CooperativeAndClusterLaunches) {
   EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
   printf("%s\n", status.message());
   if (info.capabilities & CapClusters) {
-    gpuasync_block block = {{4, 1, 1}, {32, 1, 1}, {2, 1, 1}, 0, 0, 0, nullptr};
+    gpuasync_launch_config block = {{4, 1, 1}, {32, 1, 1}, {2, 1, 1}, 0,
+                                    0,         0,          nullptr};
     OK(context->submit(
         stream, Command(functions[Nothing], kernels[Nothing], block, nullptr)));
   }

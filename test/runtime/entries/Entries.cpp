@@ -59,7 +59,7 @@ Status World::make() {
   if (!token) {
     gpuasync_frame made;
     gpuasync_frame_enter(&made, &program.function);
-    gpuasync_stream *own = gpuasync_stream_create(&made, SITE("create"));
+    gpuasync_stream *own = gpuasync_stream_create(&made, 0, SITE("create"));
     token = gpuasync_event_export(
         &made, gpuasync_event_record(&made, own, SITE("record")),
         SITE("return"));
@@ -73,15 +73,15 @@ Status World::make() {
     x = nullptr;
   }
   if (!stream)
-    stream = gpuasync_stream_create(&frame, SITE("create"));
+    stream = gpuasync_stream_create(&frame, 0, SITE("create"));
   if (!event)
     event = gpuasync_event_record(&frame, stream, SITE("record"));
   if (!x)
     x = static_cast<uint32_t *>(
-        gpuasync_alloc(&frame, stream, 4096, 0, SITE("alloc")));
+        gpuasync_alloc(&frame, 0, stream, 4096, 0, SITE("alloc")));
   if (!flag)
     flag = static_cast<uint32_t *>(gpuasync_alloc(
-        &frame, nullptr, 4, GPUASYNC_ALLOC_HOST_SHARED, SITE("alloc")));
+        &frame, 0, nullptr, 4, GPUASYNC_ALLOC_HOST_SHARED, SITE("alloc")));
   gpuasync_host_register(&frame, host.data(), 4096, SITE("register"));
   if (!cache)
     cache = gpuasync_disk_cache_open("/nowhere/to/be/found", 1 << 20);
@@ -190,21 +190,22 @@ void addFrameEntries(Table &table) {
     gpuasync_region_end(f, SITE("op"));
   });
   add("gpuasync_stream_create", [](World &, gpuasync_frame *f) {
-    gpuasync_stream_create(f, SITE("op"));
+    gpuasync_stream_create(f, 0, SITE("op"));
   });
   add("gpuasync_stream_external", [](World &w, gpuasync_frame *f) {
-    gpuasync_stream_external(f, gpuasync_context_stream_native(w.callers),
+    gpuasync_stream_external(f, 0, gpuasync_context_stream_native(w.callers),
                              SITE("op"));
   });
   add("gpuasync_stream_native", [](World &w, gpuasync_frame *f) {
     gpuasync_stream_native(f, w.stream, SITE("op"));
   });
   add("gpuasync_call_begin", [](World &w, gpuasync_frame *f) {
-    if (gpuasync_call_begin(f, w.stream, SITE("op")))
+    if (gpuasync_call_begin(f, &w.stream, 1, SITE("op")))
       gpuasync_call_end(f, 0, SITE("op"));
   });
   add("gpuasync_call_end", [](World &w, gpuasync_frame *f) {
-    const gpuasync_call *call = gpuasync_call_begin(f, w.stream, SITE("op"));
+    const gpuasync_call *call =
+        gpuasync_call_begin(f, &w.stream, 1, SITE("op"));
     if (!call)
       return;
     call->report(call, "a text");
@@ -212,7 +213,7 @@ void addFrameEntries(Table &table) {
   });
   add("gpuasync_call_replayable", [](World &w, gpuasync_frame *f) {
     gpuasync_call_replayable(
-        f, w.stream,
+        f, &w.stream, 1,
         [](const gpuasync_call *call, const void *) -> int32_t {
           call->report(call, "a text");
           return 0;
@@ -245,7 +246,7 @@ void addFrameEntries(Table &table) {
   });
   add("gpuasync_launch", [](World &w, gpuasync_frame *f) {
     alignas(16) StoreParams params = {w.x, 1};
-    gpuasync_block block = makeLaunch(1, 64, params);
+    gpuasync_launch_config block = makeLaunch(1, 64, params);
     block.paramBytes = w.program.kernels[Store].paramBytes;
     gpuasync_launch(f, w.stream, w.program.launchSites[Store], &block);
   });
@@ -253,10 +254,10 @@ void addFrameEntries(Table &table) {
     gpuasync_extent(f, sizes, strides, 2, 4, SITE("op"));
   });
   add("gpuasync_alloc", [](World &w, gpuasync_frame *f) {
-    gpuasync_alloc(f, w.stream, 1 << 20, 0, SITE("op"));
+    gpuasync_alloc(f, 0, w.stream, 1 << 20, 0, SITE("op"));
   });
   add("gpuasync_dealloc", [](World &w, gpuasync_frame *f) {
-    gpuasync_dealloc(f, w.stream, take(w.x), SITE("op"));
+    gpuasync_dealloc(f, 0, w.stream, take(w.x), SITE("op"));
   });
   add("gpuasync_memcpy", [](World &w, gpuasync_frame *f) {
     static uint32_t out[1024];
@@ -281,17 +282,18 @@ void addFrameEntries(Table &table) {
   add("gpuasync_host_unregister", [](World &w, gpuasync_frame *f) {
     gpuasync_host_unregister(f, w.host.data(), SITE("op"));
   });
-  add("gpuasync_constant",
-      [](World &, gpuasync_frame *f) { gpuasync_constant(f, 1, SITE("op")); });
+  add("gpuasync_constant", [](World &, gpuasync_frame *f) {
+    gpuasync_constant(f, 0, 1, SITE("op"));
+  });
   add("gpuasync_resident", [](World &, gpuasync_frame *f) {
     static uint32_t own[1024];
-    gpuasync_resident(f, own, 4096, SITE("op"));
+    gpuasync_resident(f, 0, own, 4096, SITE("op"));
   });
   add("gpuasync_tensor_map_encode", [](World &w, gpuasync_frame *f) {
     alignas(64) char map[128];
     const int64_t extents[] = {64, 64}, rows[] = {64, 1}, box[] = {16, 16};
     gpuasync_tensor_format format = {7, 2, 0, 0, 0, 0};
-    gpuasync_tensor_map_encode(f, map, w.x, extents, rows, 2, box, &format,
+    gpuasync_tensor_map_encode(f, 0, map, w.x, extents, rows, 2, box, &format,
                                SITE("op"));
   });
 }
@@ -306,8 +308,8 @@ Status callStandIns(World &w) {
   gpuasync_frame inner;
   STAND_IN(gpuasync_frame_enter)(&inner, &w.second.function);
   gpuasync_stream *stream =
-      STAND_IN(gpuasync_stream_create)(&inner, SITE("op"));
-  void *y = STAND_IN(gpuasync_alloc)(&inner, stream, 4096, 0, SITE("op"));
+      STAND_IN(gpuasync_stream_create)(&inner, 0, SITE("op"));
+  void *y = STAND_IN(gpuasync_alloc)(&inner, 0, stream, 4096, 0, SITE("op"));
   STAND_IN(gpuasync_memset)(&inner, stream, y, sizes, 4, 1024, SITE("op"));
   STAND_IN(gpuasync_host_register)(&inner, own, 4096, SITE("op"));
   STAND_IN(gpuasync_host_unregister)(&inner, own, SITE("op"));
@@ -315,7 +317,7 @@ Status callStandIns(World &w) {
       STAND_IN(gpuasync_event_record)(&inner, stream, SITE("op"));
   STAND_IN(gpuasync_stream_wait)(&inner, stream, point, SITE("op"));
   STAND_IN(gpuasync_event_destroy)(&inner, point, SITE("op"));
-  STAND_IN(gpuasync_dealloc)(&inner, stream, y, SITE("op"));
+  STAND_IN(gpuasync_dealloc)(&inner, 0, stream, y, SITE("op"));
   if (!inner.failed)
     STAND_IN(gpuasync_stream_synchronize)(&inner, &stream, 1, SITE("op"));
   STAND_IN(gpuasync_stream_destroy)(&inner, stream, 0, SITE("op"));

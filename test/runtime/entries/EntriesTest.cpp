@@ -381,9 +381,10 @@ TEST_P(Entries, OnALostDevice) {
           ContextScope scope(world.context);
           gpuasync_frame frame;
           gpuasync_frame_enter(&frame, &world.program.function);
-          gpuasync_stream *stream = gpuasync_stream_create(&frame, SITE("op"));
+          gpuasync_stream *stream =
+              gpuasync_stream_create(&frame, 0, SITE("op"));
           alignas(16) FailParams params = {1};
-          gpuasync_block block = makeLaunch(1, 1, params);
+          gpuasync_launch_config block = makeLaunch(1, 1, params);
           gpuasync_launch(&frame, stream, world.program.launchSites[Fail],
                           &block);
           gpuasync_stream_synchronize(&frame, &stream, 1, SITE("op"));
@@ -407,11 +408,11 @@ TEST_P(Entries, WhileNothingEnds) {
       [](World &world) {
         __atomic_store_n(world.flag, 0, __ATOMIC_RELEASE);
         gpuasync_stream *callers = gpuasync_stream_external(
-            &world.frame, gpuasync_context_stream_native(world.callers),
+            &world.frame, 0, gpuasync_context_stream_native(world.callers),
             SITE("external"));
         for (gpuasync_stream *stream : {world.stream, callers}) {
           alignas(16) GateParams params = {world.flag};
-          gpuasync_block block = makeLaunch(1, 1, params);
+          gpuasync_launch_config block = makeLaunch(1, 1, params);
           gpuasync_launch(&world.frame, stream, world.program.launchSites[Gate],
                           &block);
         }

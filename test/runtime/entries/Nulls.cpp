@@ -96,13 +96,13 @@ std::vector<NullCall> makeCalls() {
   ENTRY(gpuasync_host_assert_fail, "-", &w.frame, 0);
   ENTRY(gpuasync_region_begin, "-", &w.frame, 0);
   ENTRY(gpuasync_region_end, "-", &w.frame, 0);
-  ENTRY(gpuasync_stream_create, "-", &w.frame, 0);
-  ENTRY(gpuasync_stream_external, "-m", &w.frame, nullptr, 0);
+  ENTRY(gpuasync_stream_create, "-", &w.frame, 0, 0);
+  ENTRY(gpuasync_stream_external, "-m", &w.frame, 0, nullptr, 0);
   ENTRY(gpuasync_stream_native, "-r", &w.frame, w.stream, 0);
-  ENTRY(gpuasync_call_begin, "-r", &w.frame, w.stream, 0);
+  ENTRY(gpuasync_call_begin, "-r", &w.frame, &w.stream, 1, 0);
   ENTRY(gpuasync_call_end, "-", &w.frame, 0, 0);
   ENTRY(
-      gpuasync_call_replayable, "-rrr", &w.frame, w.stream,
+      gpuasync_call_replayable, "-rrr", &w.frame, &w.stream, 1,
       [](const gpuasync_call *, const void *) -> int32_t { return 0; }, words,
       64, 0);
   ENTRY(
@@ -118,16 +118,17 @@ std::vector<NullCall> makeCalls() {
   ENTRY(gpuasync_event_import, "-m", &w.frame, w.token, 0);
   add("gpuasync_launch", "-rr", [](W &w, int which, Status &said) {
     alignas(16) StoreParams params = {w.x, 1};
-    gpuasync_block block = makeLaunch(1, 64, params);
+    gpuasync_launch_config block = makeLaunch(1, 64, params);
     block.paramBytes = w.program.kernels[Store].paramBytes;
     return withNull(which, said, &gpuasync_launch, &w.frame, w.stream,
                     w.program.launchSites[Store], &block);
   });
   ENTRY(gpuasync_extent, "-rm", &w.frame, sizes, strides, 2, 4, 0);
   add("gpuasync_alloc", "-m", [](W &w, int which, Status &said) {
-    return withNull(which, said, &gpuasync_alloc, &w.frame, w.stream, 64, 0, 0);
+    return withNull(which, said, &gpuasync_alloc, &w.frame, 0, w.stream, 64, 0,
+                    0);
   });
-  ENTRY(gpuasync_dealloc, "-mm", &w.frame, w.stream,
+  ENTRY(gpuasync_dealloc, "-mm", &w.frame, 0, w.stream,
         which == 1 ? take(w.x) : w.x, 0);
   ENTRY(gpuasync_memcpy, "-rrr", &w.frame, w.stream, w.x, words, 64, 0);
   ENTRY(gpuasync_memcpy_strided, "-rrrrrr", &w.frame, w.stream, w.x, strides,
@@ -137,15 +138,15 @@ std::vector<NullCall> makeCalls() {
         sizes, 2, words, 4, 0);
   ENTRY(gpuasync_host_register, "-r", &w.frame, words, 64, 0);
   ENTRY(gpuasync_host_unregister, "-m", &w.frame, words, 0);
-  ENTRY(gpuasync_constant, "-", &w.frame, 0, 0);
-  ENTRY(gpuasync_resident, "-r", &w.frame, words, 64, 0);
+  ENTRY(gpuasync_constant, "-", &w.frame, 0, 0, 0);
+  ENTRY(gpuasync_resident, "-r", &w.frame, 0, words, 64, 0);
   add("gpuasync_tensor_map_encode", "-rrrrrr",
       [](W &w, int which, Status &said) {
         alignas(64) char map[128];
         const int64_t extents[] = {64, 64}, rows[] = {64, 1}, box[] = {16, 16};
         gpuasync_tensor_format format = {7, 2, 0, 0, 0, 0};
-        return withNull(which, said, &gpuasync_tensor_map_encode, &w.frame, map,
-                        w.x, extents, rows, 2, box, &format, 0);
+        return withNull(which, said, &gpuasync_tensor_map_encode, &w.frame, 0,
+                        map, w.x, extents, rows, 2, box, &format, 0);
       });
   ENTRY(gpuasync_program_release, "m", &w.second.program);
   ENTRY(gpuasync_program_release_or_abort, "m", &w.second.program);

@@ -253,7 +253,7 @@ FRESH_PROCESS_TEST(Loader, ReleaseWithWorkPending_X11) {
   {
     FrameScope frame(program);
     gpuasync_stream *stream = gpuasync_stream_external(
-        frame, gpuasync_context_stream_native(mine), SITE("external"));
+        frame, 0, gpuasync_context_stream_native(mine), SITE("external"));
     frame.launch(stream, Gate, 1, 1, GateParams{&flag});
     frame.launch(stream, Shared, 1, 1, SharedParams{&out, 5000}, 20000);
     frame.destroy(stream);

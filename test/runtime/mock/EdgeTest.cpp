@@ -185,7 +185,7 @@ TEST_F(Edge, AFailedLaunchOfAKernelWithALongName) {
   uint32_t *x = frame.alloc(stream, 1);
   program.kernels[Store].name = name.c_str();
   alignas(16) StoreParams params = {x, 1};
-  gpuasync_block block = makeLaunch(1 << 20, 1024, params);
+  gpuasync_launch_config block = makeLaunch(1 << 20, 1024, params);
   block.paramBytes = program.kernels[Store].paramBytes;
   block.flags = GPUASYNC_LAUNCH_COOPERATIVE;
   gpuasync_launch(&frame.frame, stream, program.launchSites[Store], &block);

@@ -21,7 +21,7 @@ bool runOnce(TestProgram &program, uint32_t flags = 0) {
   uint32_t *x = frame.alloc(stream, 3);
   frame.copy(stream, x, host.data(), 12);
   alignas(16) MulAddParams params = {x, 3, 2, 1};
-  gpuasync_block block = makeLaunch(2, 32, params);
+  gpuasync_launch_config block = makeLaunch(2, 32, params);
   block.paramBytes = program.kernels[MulAdd].paramBytes;
   block.flags = flags;
   gpuasync_launch(&frame.frame, stream, program.launchSites[MulAdd], &block);

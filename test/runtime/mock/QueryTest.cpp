@@ -213,7 +213,7 @@ TEST_P(FailedQuery, TheModuleOfTheCallersWorkStays_E05) {
     FrameScope frame(*program);
     x = frame.alloc(nullptr, 64);
     gpuasync_stream *stream = gpuasync_stream_external(
-        frame, gpuasync_context_stream_native(mine), SITE("external"));
+        frame, 0, gpuasync_context_stream_native(mine), SITE("external"));
     mock->mock_gate_close("store");
     frame.launch(stream, Store, 1, 64, StoreParams{x, 1});
     frame.destroy(stream, false);
@@ -253,10 +253,11 @@ protected:
     FrameScope frame(*program);
     x = frame.alloc(nullptr, 128);
     for (int i = 0; i < 2; ++i)
-      streams[i] = callers ? gpuasync_stream_external(
-                                 frame, gpuasync_context_stream_native(mine[i]),
-                                 SITE("external"))
-                           : frame.stream();
+      streams[i] = callers
+                       ? gpuasync_stream_external(
+                             frame, 0, gpuasync_context_stream_native(mine[i]),
+                             SITE("external"))
+                       : frame.stream();
     mock->mock_gate_close("store");
     frame.launch(streams[0], Store, 1, 64, StoreParams{x, 1});
     // What has ended is asked for once only: on streams of the frame's own

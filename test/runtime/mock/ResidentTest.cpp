@@ -27,7 +27,7 @@ protected:
   }
   int outOfMemory() const { return 2; } // of both vendors
   void *find(FrameScope &frame) {
-    return gpuasync_resident(frame, data.data(), data.size() * 4,
+    return gpuasync_resident(frame, 0, data.data(), data.size() * 4,
                              SITE("resident"));
   }
   std::vector<uint32_t> data = std::vector<uint32_t>(1 << 20, 3);
@@ -46,7 +46,7 @@ TEST_P(ResidentOnMock, OutOfMemory_M04_M10) {
   EXPECT_EQ(readStats(context).residentUploads, 1u);
   FrameScope frame(*program);
   constexpr uint64_t tooMuch = uint64_t(1) << 50;
-  EXPECT_EQ(gpuasync_resident(frame, data.data(), tooMuch, SITE("resident")),
+  EXPECT_EQ(gpuasync_resident(frame, 0, data.data(), tooMuch, SITE("resident")),
             nullptr);
   Status status = frame.leave();
   EXPECT_EQ(status.code(), uint32_t(GPUASYNC_OUT_OF_MEMORY));
@@ -60,7 +60,7 @@ TEST_P(ResidentOnMock, OutOfMemory_M04_M10) {
 // and another upload looks for room.
 TEST_P(ResidentOnMock, GivenUpInAnOpenFrame_M10) {
   auto findTooMuch = [&](FrameScope &frame) {
-    return gpuasync_resident(frame, data.data(), uint64_t(1) << 50,
+    return gpuasync_resident(frame, 0, data.data(), uint64_t(1) << 50,
                              SITE("resident"));
   };
   {

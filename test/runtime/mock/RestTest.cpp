@@ -106,7 +106,7 @@ protected:
     FrameScope frame(program);
     uint32_t *x = frame.alloc(nullptr, 64);
     gpuasync_stream *stream = gpuasync_stream_external(
-        frame, gpuasync_context_stream_native(callers), SITE("external"));
+        frame, 0, gpuasync_context_stream_native(callers), SITE("external"));
     mock->mock_gate_close("store");
     frame.launch(stream, Store, 1, 64, StoreParams{x, 1});
     frame.destroy(stream, false);
@@ -177,7 +177,7 @@ TEST_P(Rest, EarlierWorkOnACallersStreamIsNotForgotten_C07) {
   uint32_t *x = beginHeldOn(mine, *program);
   {
     FrameScope frame(second);
-    gpuasync_stream_external(frame, gpuasync_context_stream_native(mine),
+    gpuasync_stream_external(frame, 0, gpuasync_context_stream_native(mine),
                              SITE("external"));
     Watched releasing([&] {
       Status status(gpuasync_program_release(&program->program));

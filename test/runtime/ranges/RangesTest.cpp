@@ -72,7 +72,7 @@ TEST_P(RangesTest, Nest) {
     gpuasync_region_begin(frame, region);
     frame.launch(stream, Store, 1, 64, StoreParams{x, 1});
     gpuasync_region_end(frame, region);
-    ASSERT_NE(gpuasync_call_begin(frame, stream, call), nullptr);
+    ASSERT_NE(gpuasync_call_begin(frame, &stream, 1, call), nullptr);
     {
       FrameScope inner(*program);
     }
@@ -92,7 +92,7 @@ TEST_P(RangesTest, ErrorInARegionAndACall) {
   FrameScope frame(*program);
   gpuasync_stream *stream = frame.stream();
   gpuasync_region_begin(frame, REGION);
-  ASSERT_NE(gpuasync_call_begin(frame, stream, SITE("call")), nullptr);
+  ASSERT_NE(gpuasync_call_begin(frame, &stream, 1, SITE("call")), nullptr);
   gpuasync_frame_fail(frame, gpuasync_status_make(GPUASYNC_DRIVER_ERROR, "no"));
   gpuasync_call_end(frame, 0, SITE("call"));
   gpuasync_region_end(frame, REGION);
@@ -106,7 +106,7 @@ TEST_P(RangesTest, EarlyExit) {
   FrameScope frame(*program);
   gpuasync_stream *stream = frame.stream();
   gpuasync_region_begin(frame, REGION);
-  ASSERT_NE(gpuasync_call_begin(frame, stream, SITE("call")), nullptr);
+  ASSERT_NE(gpuasync_call_begin(frame, &stream, 1, SITE("call")), nullptr);
   (void)frame.leave();
   EXPECT_EQ(ranges().size(), 3u);
   // Left again, which is an error, it ends nothing again.

@@ -167,11 +167,11 @@ public:
 
   gpuasync_stream *stream() {
     Entry entry(life);
-    return gpuasync_stream_create(&frame, SITE("stream.create"));
+    return gpuasync_stream_create(&frame, 0, SITE("stream.create"));
   }
   gpuasync_stream *external(void *native) {
     Entry entry(life);
-    return gpuasync_stream_external(&frame, native, SITE("external"));
+    return gpuasync_stream_external(&frame, 0, native, SITE("external"));
   }
   void *native(gpuasync_stream *stream) {
     Entry entry(life);
@@ -181,7 +181,7 @@ public:
   void call(gpuasync_stream *stream) {
     Entry entry(life);
     const gpuasync_call *library =
-        gpuasync_call_begin(&frame, stream, SITE("call"));
+        gpuasync_call_begin(&frame, &stream, 1, SITE("call"));
     if (!library)
       return;
     const std::array<char, 300> arguments = {};
@@ -205,17 +205,17 @@ public:
     const Arguments arguments = {&program, x, factor};
     Entry entry(life);
     gpuasync_call_replayable(
-        &frame, stream,
+        &frame, &stream, 1,
         [](const gpuasync_call *call, const void *bytes) -> int32_t {
           const auto &[library, x, factor] =
               *static_cast<const Arguments *>(bytes);
           gpuasync_frame inner;
           gpuasync_frame_enter(&inner, &library->function);
-          gpuasync_stream *stream =
-              gpuasync_stream_external(&inner, call->stream, SITE("external"));
+          gpuasync_stream *stream = gpuasync_stream_external(
+              &inner, 0, call->stream, SITE("external"));
           detail::MulAddParams params = {x, 32, static_cast<uint32_t>(factor),
                                          0};
-          gpuasync_block launch = makeLaunch(1, 32, params);
+          gpuasync_launch_config launch = makeLaunch(1, 32, params);
           launch.paramBytes = library->kernels[MulAdd].paramBytes;
           gpuasync_launch(&inner, stream, library->launchSites[MulAdd],
                           &launch);
@@ -241,7 +241,7 @@ public:
   void launch(gpuasync_stream *stream, KernelIndex kernel, int64_t grid,
               int64_t block, const Params &params, uint32_t shared = 0) {
     alignas(16) Params aligned = params;
-    gpuasync_block launch = makeLaunch(grid, block, aligned, shared);
+    gpuasync_launch_config launch = makeLaunch(grid, block, aligned, shared);
     launch.paramBytes = program.kernels[kernel].paramBytes;
     Entry entry(life);
     gpuasync_launch(&frame, stream, program.launchSites[kernel], &launch);
@@ -250,12 +250,12 @@ public:
                   bool shared = false) {
     Entry entry(life);
     return static_cast<uint32_t *>(
-        gpuasync_alloc(&frame, stream, count * 4,
+        gpuasync_alloc(&frame, 0, stream, count * 4,
                        shared ? GPUASYNC_ALLOC_HOST_SHARED : 0, SITE("alloc")));
   }
   void dealloc(gpuasync_stream *stream, void *pointer) {
     Entry entry(life);
-    gpuasync_dealloc(&frame, stream, pointer, SITE("dealloc"));
+    gpuasync_dealloc(&frame, 0, stream, pointer, SITE("dealloc"));
   }
   void copy(gpuasync_stream *stream, void *to, const void *from,
             uint64_t bytes) {

@@ -63,11 +63,11 @@ TEST(Sites, CallsWithoutOne) {
   ContextScope scope(context);
   for (uint32_t none : {GPUASYNC_NO_SITE, maxTestSites}) {
     FrameScope frame(program);
-    gpuasync_stream *stream = gpuasync_stream_create(frame, none);
+    gpuasync_stream *stream = gpuasync_stream_create(frame, 0, none);
     EXPECT_NE(stream, nullptr);
     EXPECT_EQ(gpuasync_stream_synchronize(frame, &stream, 1, none), 0);
     detail::StoreParams params = {};
-    gpuasync_block block = makeLaunch(1, 1, params);
+    gpuasync_launch_config block = makeLaunch(1, 1, params);
     gpuasync_launch(frame, stream, none, &block);
     Status status = frame.leave();
     EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
@@ -80,9 +80,42 @@ TEST(Sites, CallsWithoutOne) {
 // Programs
 //===----------------------------------------------------------------------===//
 
-// A program of version 1 ends before what version 2 added, here at the end of
-// the memory that can be read.
-TEST(Versions, OlderProgramIsRefused) {
+/// Memory in which an object ends where no memory can be read any more.
+class EndOfMemory {
+public:
+  EndOfMemory()
+      : pages(
+            static_cast<char *>(mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE,
+                                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
+    EXPECT_NE(static_cast<void *>(pages), MAP_FAILED);
+    EXPECT_EQ(mprotect(pages + page, page, PROT_NONE), 0);
+  }
+  EndOfMemory(const EndOfMemory &) = delete;
+  ~EndOfMemory() { munmap(pages, 2 * page); }
+  template <typename T>
+  T *put(const T &value) {
+    return new (pages + page - sizeof(T)) T(value);
+  }
+
+private:
+  static constexpr size_t page = 4096;
+  char *pages;
+};
+
+/// Enters and leaves a frame of a function that a program of an earlier version
+/// contains; the message of its error.
+std::string enterOld(const gpuasync_function *function, void *&slot) {
+  gpuasync_frame frame;
+  EXPECT_EQ(gpuasync_frame_enter(&frame, function), 1);
+  EXPECT_EQ(gpuasync_stream_create(&frame, 0, 0), nullptr);
+  Status status(gpuasync_frame_leave(&frame));
+  EXPECT_EQ(status.code(), uint32_t(GPUASYNC_UNSUPPORTED));
+  EXPECT_EQ(slot, nullptr);
+  return status.message();
+}
+
+TEST(Versions, ProgramOfVersion1IsRefused) {
+  // Ends before what version 2 added.
   struct Program1 {
     uint32_t abiVersion, moduleCount;
     const char *name;
@@ -91,28 +124,52 @@ TEST(Versions, OlderProgramIsRefused) {
   };
   static_assert(offsetof(Program1, name) == offsetof(gpuasync_program, name));
   static_assert(offsetof(Program1, slot) == offsetof(gpuasync_program, slot));
-  constexpr size_t page = 4096;
-  auto *pages =
-      static_cast<char *>(mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE,
-                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-  ASSERT_NE(pages, MAP_FAILED);
-  ASSERT_EQ(mprotect(pages + page, page, PROT_NONE), 0);
   void *slot = nullptr;
-  auto *old = new (pages + page - sizeof(Program1))
-      Program1{0x00010002, 0, "old", nullptr, &slot};
-  gpuasync_function function = {
-      "main",  "old.mlir", 3, 1, reinterpret_cast<gpuasync_program *>(old),
-      nullptr, 0,          0};
-  gpuasync_frame frame;
-  EXPECT_EQ(gpuasync_frame_enter(&frame, &function), 1);
-  EXPECT_EQ(gpuasync_stream_create(&frame, 0), nullptr);
-  Status status(gpuasync_frame_leave(&frame));
-  EXPECT_EQ(status.code(), uint32_t(GPUASYNC_UNSUPPORTED));
-  EXPECT_STREQ(status.message(),
-               "old.mlir:3:1: main: program 'old' was compiled for runtime ABI "
-               "1.2, this runtime has 2.4: compile it again");
-  EXPECT_EQ(slot, nullptr);
-  munmap(pages, 2 * page);
+  EndOfMemory memory;
+  auto *old = memory.put(Program1{0x00010002, 0, "old", nullptr, &slot});
+  gpuasync_function function{};
+  function.name = "main";
+  function.file = "old.mlir";
+  function.line = 3;
+  function.column = 1;
+  function.program = reinterpret_cast<gpuasync_program *>(old);
+  EXPECT_EQ(enterOld(&function, slot),
+            "old.mlir:3:1: main: program 'old' was compiled for runtime ABI "
+            "1.2, this runtime has 3.0: compile it again");
+}
+
+TEST(Versions, ProgramOfVersion2IsRefused) {
+  // Ends before what version 3 added.
+  struct Function2 {
+    const char *name, *file;
+    uint32_t line, column;
+    const gpuasync_program *program;
+    const uint32_t *modules;
+    uint32_t moduleCount, flags;
+  };
+  static_assert(offsetof(Function2, program) ==
+                offsetof(gpuasync_function, program));
+  static_assert(sizeof(Function2) < sizeof(gpuasync_function));
+  void *slot = nullptr;
+  const gpuasync_program program = {0x00020004, 0,       "old", nullptr,
+                                    &slot,      nullptr, 0,     0};
+  EndOfMemory memory;
+  auto *old =
+      memory.put(Function2{"main", "old.mlir", 3, 1, &program, nullptr, 0, 0});
+  EXPECT_EQ(enterOld(reinterpret_cast<gpuasync_function *>(old), slot),
+            "old.mlir:3:1: main: program 'old' was compiled for runtime ABI "
+            "2.4, this runtime has 3.0: compile it again");
+}
+
+TEST(Versions, NewerProgramIsRefused) {
+  void *slot = nullptr;
+  const gpuasync_program program = {0x00030001, 0,       "new", nullptr,
+                                    &slot,      nullptr, 0,     0};
+  const gpuasync_function function = {"main",  "new.mlir", 3, 1, &program,
+                                      nullptr, 0,          0, 1, 0};
+  EXPECT_EQ(enterOld(&function, slot),
+            "new.mlir:3:1: main: program 'new' was compiled for runtime ABI "
+            "3.1, this runtime has 3.0: compile it again");
 }
 
 //===----------------------------------------------------------------------===//

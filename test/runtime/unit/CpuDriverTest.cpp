@@ -82,7 +82,7 @@ void visitEveryBlock(Context &context, uint32_t flags) {
     FrameScope frame(custom.program);
     gpuasync_stream *stream = frame.stream();
     StoreParams params{};
-    gpuasync_block launch = makeLaunch(1, 64, params);
+    gpuasync_launch_config launch = makeLaunch(1, 64, params);
     for (int i = 0; i < 3; ++i)
       launch.grid[i] = shape[i];
     gpuasync_launch(frame, stream, custom.program.launchSites[Store], &launch);

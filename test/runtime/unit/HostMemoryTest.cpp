@@ -63,18 +63,18 @@ Life live(TestProgram &program, uint64_t failing) {
       const uint32_t site = SITE("op");
       gpuasync_frame frame;
       gpuasync_frame_enter(&frame, &program.function);
-      gpuasync_stream *streams[2] = {gpuasync_stream_create(&frame, site),
-                                     gpuasync_stream_create(&frame, site)};
-      auto *flag = static_cast<uint32_t *>(
-          gpuasync_alloc(&frame, nullptr, 4, GPUASYNC_ALLOC_HOST_SHARED, site));
+      gpuasync_stream *streams[2] = {gpuasync_stream_create(&frame, 0, site),
+                                     gpuasync_stream_create(&frame, 0, site)};
+      auto *flag = static_cast<uint32_t *>(gpuasync_alloc(
+          &frame, 0, nullptr, 4, GPUASYNC_ALLOC_HOST_SHARED, site));
       auto *x = static_cast<uint32_t *>(
-          gpuasync_alloc(&frame, streams[0], 256, 0, site));
+          gpuasync_alloc(&frame, 0, streams[0], 256, 0, site));
       if (flag)
         *flag = 0;
       gpuasync_host_register(&frame, in, sizeof(in), site);
       gpuasync_host_unregister(&frame, in, site);
       auto launch = [&](gpuasync_stream *stream, KernelIndex kernel,
-                        gpuasync_block block) {
+                        gpuasync_launch_config block) {
         block.paramBytes = program.kernels[kernel].paramBytes;
         gpuasync_launch(&frame, stream, program.launchSites[kernel], &block);
       };
@@ -86,11 +86,11 @@ Life live(TestProgram &program, uint64_t failing) {
       MulAddParams update{x, 64, 2, 1};
       launch(streams[1], MulAdd, makeLaunch(1, 64, update));
       gpuasync_memcpy(&frame, streams[1], out, x, 256, site);
-      gpuasync_dealloc(&frame, streams[1], x, site);
+      gpuasync_dealloc(&frame, 0, streams[1], x, site);
       if (flag)
         openGate(flag);
       gpuasync_stream_synchronize(&frame, streams, 2, site);
-      gpuasync_dealloc(&frame, nullptr, flag, site);
+      gpuasync_dealloc(&frame, 0, nullptr, flag, site);
       note(gpuasync_frame_leave(&frame));
       gpuasync_scope_pop();
     }
@@ -140,12 +140,12 @@ TEST_F(HostMemory, FailedFrameGivesBackWithoutMemory_E03) {
   const uint32_t site = SITE("op");
   gpuasync_frame frame;
   gpuasync_frame_enter(&frame, &program.function);
-  void *x = gpuasync_alloc(&frame, nullptr, 256, 0, site);
+  void *x = gpuasync_alloc(&frame, 0, nullptr, 256, 0, site);
   gpuasync_host_register(&frame, host.data(), 256, site);
   allFail = true;
-  gpuasync_stream *stream = gpuasync_stream_create(&frame, site);
+  gpuasync_stream *stream = gpuasync_stream_create(&frame, 0, site);
   StoreParams params{static_cast<uint32_t *>(x), 1};
-  gpuasync_block block = makeLaunch(1, 64, params);
+  gpuasync_launch_config block = makeLaunch(1, 64, params);
   gpuasync_launch(&frame, stream, program.launchSites[Store], &block);
   Status status(gpuasync_frame_leave(&frame));
   allFail = false;
@@ -202,17 +202,17 @@ TEST_F(HostMemory, WarmCallAllocatesNothing_C05) {
     gpuasync_frame frame;
     const uint32_t site = SITE("op");
     gpuasync_frame_enter(&frame, &program.function);
-    gpuasync_stream *streams[2] = {gpuasync_stream_create(&frame, site),
-                                   gpuasync_stream_create(&frame, site)};
-    void *x = gpuasync_alloc(&frame, streams[0], 4096, 0, site);
+    gpuasync_stream *streams[2] = {gpuasync_stream_create(&frame, 0, site),
+                                   gpuasync_stream_create(&frame, 0, site)};
+    void *x = gpuasync_alloc(&frame, 0, streams[0], 4096, 0, site);
     StoreParams params{static_cast<uint32_t *>(x), 1};
-    gpuasync_block block = makeLaunch(1, 64, params);
+    gpuasync_launch_config block = makeLaunch(1, 64, params);
     gpuasync_launch(&frame, streams[0], program.launchSites[Store], &block);
     gpuasync_event *event = gpuasync_event_record(&frame, streams[0], site);
     gpuasync_stream_wait(&frame, streams[1], event, site);
     gpuasync_event_destroy(&frame, event, site);
     gpuasync_launch(&frame, streams[1], program.launchSites[Store], &block);
-    gpuasync_dealloc(&frame, streams[1], x, site);
+    gpuasync_dealloc(&frame, 0, streams[1], x, site);
     gpuasync_stream_synchronize(&frame, streams, 2, site);
     gpuasync_stream_destroy(&frame, streams[0], GPUASYNC_STREAM_IDLE, site);
     gpuasync_stream_destroy(&frame, streams[1], GPUASYNC_STREAM_IDLE, site);
@@ -236,12 +236,12 @@ TEST_F(HostMemory, LeavingNeedsNone_E05) {
     gpuasync_frame frame;
     gpuasync_frame_enter(&frame, &program.function);
     for (int i = 0; i < 100 && !memory; ++i)
-      gpuasync_stream_create(&frame, site);
-    void *x = gpuasync_alloc(&frame, nullptr, 300 << 20, 0, site);
+      gpuasync_stream_create(&frame, 0, site);
+    void *x = gpuasync_alloc(&frame, 0, nullptr, 300 << 20, 0, site);
     EXPECT_NE(x, nullptr);
     allFail = true;
     if (memory)
-      gpuasync_dealloc(&frame, nullptr, x, site);
+      gpuasync_dealloc(&frame, 0, nullptr, x, site);
     gpuasync_status *status = gpuasync_frame_leave(&frame);
     allFail = false;
     EXPECT_EQ(status, nullptr) << gpuasync_status_get_message(status);

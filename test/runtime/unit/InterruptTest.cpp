@@ -102,7 +102,7 @@ struct Held {
     ContextScope scope(context);
     FrameScope frame(program);
     gpuasync_stream *stream = gpuasync_stream_external(
-        frame, gpuasync_context_stream_native(mine), SITE("external"));
+        frame, 0, gpuasync_context_stream_native(mine), SITE("external"));
     enqueue(frame, stream);
     frame.destroy(stream);
   }

@@ -40,7 +40,7 @@ TEST(Latency, WarmLaunchAddsLittle_L01_L09) {
     gpuasync_stream *stream = frame.stream();
     uint32_t *x = frame.alloc(stream, 64);
     alignas(16) StoreParams params = {x, 1};
-    gpuasync_block block = makeLaunch(1, 1, params);
+    gpuasync_launch_config block = makeLaunch(1, 1, params);
     block.paramBytes = program.kernels[Store].paramBytes;
     const gpuasync_site *site = testSites.data() + program.launchSites[Store];
     gpuasync::Frame &inner = *gpuasync::Frame::of(frame);

@@ -447,9 +447,10 @@ TEST_F(ModuleCacheTest, PendingWorkKeepsItsModule_C07) {
     gpuasync_frame frame;
     const uint32_t site = 0;
     ASSERT_EQ(gpuasync_frame_enter(&frame, &program.functions[0]), 0);
-    gpuasync_stream *stream = gpuasync_stream_create(&frame, site);
+    gpuasync_stream *stream = gpuasync_stream_create(&frame, 0, site);
     alignas(16) ManyModules::StoreParams params = {&open, 0};
-    gpuasync_block block = {{1, 1, 1}, {1, 1, 1}, {0, 0, 0}, 0, 0, 16, &params};
+    gpuasync_launch_config block = {{1, 1, 1}, {1, 1, 1}, {0, 0, 0}, 0,
+                                    0,         16,        &params};
     gpuasync_launch(&frame, stream, site, &block);
     token = gpuasync_event_export(
         &frame, gpuasync_event_record(&frame, stream, site), site);
@@ -478,7 +479,7 @@ TEST_F(ModuleCacheTest, WhatIsCapturedStays_C07) {
     gpuasync_frame frame;
     const uint32_t site = 0;
     ASSERT_EQ(gpuasync_frame_enter(&frame, &program.functions[0]), 0);
-    EXPECT_TRUE(gpuasync_stream_external(&frame, callers, site));
+    EXPECT_TRUE(gpuasync_stream_external(&frame, 0, callers, site));
     Status status(gpuasync_frame_leave(&frame));
     EXPECT_TRUE(status.ok()) << status.message();
     watch().capturing = false;

@@ -234,7 +234,7 @@ FRESH_PROCESS_TEST(Process, WaitsServeAfterAShutdownThatGaveUp_B05) {
     ContextScope scope(context);
     FrameScope frame(*program);
     gpuasync_stream *stream = gpuasync_stream_external(
-        frame, gpuasync_context_stream_native(mine), SITE("external"));
+        frame, 0, gpuasync_context_stream_native(mine), SITE("external"));
     frame.launch(stream, Gate, 1, 1, GateParams{gate});
     frame.launch(stream, Store, 1, 1, StoreParams{x, 1});
     frame.destroy(stream, /*idle=*/false);
@@ -429,7 +429,8 @@ struct LastInExit {
       ContextScope scope(context);
       gpuasync_frame frame;
       gpuasync_frame_enter(&frame, &program.function);
-      gpuasync_stream *stream = gpuasync_stream_create(&frame, SITE("create"));
+      gpuasync_stream *stream =
+          gpuasync_stream_create(&frame, 0, SITE("create"));
       thread = gettid();
       while (!exits)
         std::this_thread::yield();
@@ -688,7 +689,7 @@ int exitDuringAWait(bool forToken) {
       gpuasync_stream *stream =
           forToken
               ? frame.stream()
-              : gpuasync_stream_external(frame,
+              : gpuasync_stream_external(frame, 0,
                                          gpuasync_context_stream_native(mine),
                                          SITE("external"));
       overtaken.enqueue(frame, stream, memory);

@@ -170,11 +170,12 @@ public:
       images[i] = {format, 0, arch, &image, imageBytes, {seed, i}};
       modules[i] = {"m", &kernel, &images[i], 1, 1};
       indices[i] = i;
-      functions[i] = {"f", "many.mlir", 1, 1, &program, &indices[i], 1, 0};
+      functions[i] = {"f",         "many.mlir", 1, 1, &program,
+                      &indices[i], 1,           0, 0, 0};
     }
     program = {GPUASYNC_ABI_VERSION, count, "many", modules.data(), &slot,
                sites.data(),         count, 0};
-    all = {"all", "many.mlir", 1, 1, &program, indices.data(), count, 0};
+    all = {"all", "many.mlir", 1, 1, &program, indices.data(), count, 0, 0, 0};
   }
   ManyModules(const ManyModules &) = delete;
   ~ManyModules() { gpuasync_status_free(gpuasync_program_release(&program)); }
@@ -198,10 +199,11 @@ public:
     gpuasync_frame frame;
     const uint32_t site = module;
     gpuasync_frame_enter(&frame, &functions[module]);
-    gpuasync_stream *stream = gpuasync_stream_create(&frame, site);
+    gpuasync_stream *stream = gpuasync_stream_create(&frame, 0, site);
     uint32_t seen = 0;
     alignas(16) StoreParams params = {&seen, value};
-    gpuasync_block block = {{1, 1, 1}, {1, 1, 1}, {0, 0, 0}, 0, 0, 16, &params};
+    gpuasync_launch_config block = {{1, 1, 1}, {1, 1, 1}, {0, 0, 0}, 0,
+                                    0,         16,        &params};
     gpuasync_launch(&frame, stream, site, &block);
     gpuasync_stream_synchronize(&frame, &stream, 1, site);
     gpuasync_stream_destroy(&frame, stream, GPUASYNC_STREAM_IDLE, site);

@@ -24,8 +24,8 @@ static const gpuasync_program program = {GPUASYNC_ABI_VERSION,
                                          nullptr,
                                          0,
                                          0};
-static const gpuasync_function function = {"",       "",      0, 0,
-                                           &program, nullptr, 0, 0};
+static const gpuasync_function function = {"",      "", 0, 0, &program,
+                                           nullptr, 0,  0, 1, 0};
 
 namespace {
 
@@ -113,7 +113,7 @@ public:
                     gpuasync_stream *&out) noexcept override {
     out = nullptr;
     return enter(site, nullptr, [&](Call &call) {
-      out = gpuasync_stream_create(call.handle(), theSite);
+      out = gpuasync_stream_create(call.handle(), 0, theSite);
       if (!out)
         return;
       unlink(call.frame()->streams, out);
@@ -237,11 +237,11 @@ public:
     });
   }
   Status launch(gpuasync_stream *stream, NativeFunction native,
-                const gpuasync_kernel &kernel, const gpuasync_block &block,
-                void **parameters,
+                const gpuasync_kernel &kernel,
+                const gpuasync_launch_config &block, void **parameters,
                 const gpuasync_site *site) noexcept override {
     return run(site, stream, [&](Frame &frame) {
-      gpuasync_block checked = block;
+      gpuasync_launch_config checked = block;
       checked.paramBytes = kernel.paramBytes;
       return launchIn(frame, *stream, kernel, checked, site, [&] {
         return foreign()->launchPointers(
@@ -253,13 +253,13 @@ public:
                void *&out) noexcept override {
     out = nullptr;
     return enter(site, nullptr, [&](Call &call) {
-      out = gpuasync_alloc(call.handle(), nullptr, bytes, flags, theSite);
+      out = gpuasync_alloc(call.handle(), 0, nullptr, bytes, flags, theSite);
     });
   }
   Status dealloc(gpuasync_stream *stream, void *pointer,
                  const gpuasync_site *site) noexcept override {
     return enter(site, stream, [&](Call &call) {
-      gpuasync_dealloc(call.handle(), stream, pointer, theSite);
+      gpuasync_dealloc(call.handle(), 0, stream, pointer, theSite);
     });
   }
   Status copy(gpuasync_stream *stream, void *destination, const void *source,

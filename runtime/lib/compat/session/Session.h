@@ -91,7 +91,7 @@ public:
   /// `block` has no parameters of its own.
   virtual Status launch(gpuasync_stream *stream, NativeFunction function,
                         const gpuasync_kernel &kernel,
-                        const gpuasync_block &block, void **parameters,
+                        const gpuasync_launch_config &block, void **parameters,
                         const gpuasync_site *site) noexcept = 0;
   /// Usable at once on any stream.
   virtual Status alloc(uint64_t bytes, uint32_t flags,

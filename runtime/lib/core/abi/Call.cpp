@@ -25,23 +25,33 @@ static void keepReport(const gpuasync_call *call, const char *text) {
   called->report = text ? strdup(text) : nullptr;
 }
 
-/// What the function is given; its call begins.
-static const gpuasync_call &beginCall(Frame &frame, void *stream,
-                                      uint32_t flags,
-                                      const gpuasync_site *site) {
+/// The call begins: what its function is given but for the streams.
+static gpuasync_call &beginCall(Frame &frame, uint32_t count, bool isCaptured,
+                                const gpuasync_site *site) {
   frame.libraryCall.span.begin(HostKind::Library, "call", site);
   gpuasync_call &call = frame.libraryCall.call;
   call.driver = frame.context->kind.name();
-  call.stream = stream;
   call.ordinal = frame.context->ordinal;
-  call.flags = flags;
+  call.flags = isCaptured ? GPUASYNC_CALL_CAPTURED : 0;
   call.report = &keepReport;
+  call.streams = &call.stream;
+  call.ordinals = &call.ordinal;
+  call.count = count;
   return call;
 }
 
-/// It has returned.
+/// Room for the streams of a call on several.
+static bool reserve(Frame::ActiveLibraryCall &active, uint32_t count) {
+  auto *memory = static_cast<char *>(
+      malloc(count * (sizeof(Stream *) + sizeof(void *) + sizeof(int32_t))));
+  active.several = reinterpret_cast<Stream **>(memory);
+  return memory;
+}
+
+/// The function has returned.
 static Status endCall(Frame &frame, int32_t result, const gpuasync_site *site) {
   char *report = std::exchange(frame.libraryCall.report, nullptr);
+  free(std::exchange(frame.libraryCall.several, nullptr));
   frame.libraryCall.span.end(HostKind::Library, "call", site);
   Status status;
   if (result)
@@ -52,20 +62,54 @@ static Status endCall(Frame &frame, int32_t result, const gpuasync_site *site) {
   return status;
 }
 
-Status gpuasync::callLibrary(Frame &frame, Stream &stream,
-                             const LibraryCall &library,
-                             const gpuasync_site *site) {
-  const gpuasync_call &call =
-      beginCall(frame, gpuasync_context_stream_native(&stream),
-                frame.capture ? GPUASYNC_CALL_CAPTURED : 0, site);
+/// Puts the call on its streams, which have counted it: the thread is the
+/// library's until takeThreadBack.
+static Status giveThread(Frame &frame, Stream *const *streams, uint32_t count,
+                         const gpuasync_site *site) {
+  Frame::ActiveLibraryCall &active = frame.libraryCall;
+  if (count == 1)
+    active.on = streams[0];
+  else if (!reserve(active, count))
+    return outOfMemoryStatus();
+  gpuasync_call &call = beginCall(frame, count, frame.capture, site);
+  if (count == 1) {
+    call.stream = gpuasync_context_stream_native(streams[0]);
+  } else {
+    auto *handles = reinterpret_cast<void **>(active.several + count);
+    auto *ordinals = reinterpret_cast<int32_t *>(handles + count);
+    for (uint32_t i = 0; i < count; ++i) {
+      active.several[i] = streams[i];
+      handles[i] = gpuasync_context_stream_native(streams[i]);
+      ordinals[i] = streams[i]->context->ordinal;
+    }
+    call.stream = handles[0];
+    call.streams = handles;
+    call.ordinals = ordinals;
+  }
   if (LibraryObserver *observer = frame.driver->extensions.observer)
-    observer->beginLibrary(stream.native, site);
+    for (uint32_t i = 0; i < count; ++i)
+      observer->beginLibrary(streams[i]->native, site);
   frame.driver->suspend();
-  Status status =
-      endCall(frame, library.function(&call, library.arguments), site);
+  return Status();
+}
+
+/// The thread is the frame's again.
+static Status takeThreadBack(Frame &frame) {
   Status resumed = frame.driver->resume();
   if (LibraryObserver *observer = frame.driver->extensions.observer)
-    observer->endLibrary(stream.native);
+    for (uint32_t i = 0; i < frame.libraryCall.call.count; ++i)
+      observer->endLibrary(frame.libraryCall.streams()[i]->native);
+  return resumed;
+}
+
+Status gpuasync::callLibrary(Frame &frame, Stream *const *streams,
+                             uint32_t count, const LibraryCall &library,
+                             const gpuasync_site *site) {
+  RETURN_IF_ERROR(giveThread(frame, streams, count, site));
+  const int32_t result =
+      library.function(&frame.libraryCall.call, library.arguments);
+  Status resumed = takeThreadBack(frame);
+  Status status = endCall(frame, result, site);
   return resumed.ok() ? std::move(status) : std::move(resumed);
 }
 
@@ -73,9 +117,25 @@ Status gpuasync::captureLibrary(Frame &frame, NativeStream stream,
                                 const LibraryCall &library,
                                 const gpuasync_site *site) {
   frame.slot->counters.capturedCalls.add(1);
-  const gpuasync_call &call =
-      beginCall(frame, stream, GPUASYNC_CALL_CAPTURED, site);
+  gpuasync_call &call = beginCall(frame, 1, /*isCaptured=*/true, site);
+  call.stream = stream;
   return endCall(frame, library.function(&call, library.arguments), site);
+}
+
+/// Whether a call can be made on these streams, of which each is the frame's;
+/// fails the frame otherwise.
+static bool ownsAll(Frame &frame, Stream *const *streams, uint32_t count,
+                    const gpuasync_site *site) {
+  if (__builtin_expect(!streams || !count, 0)) {
+    frame.fail(makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                          streams ? "a call on no stream" : "null streams"),
+               site);
+    return false;
+  }
+  for (uint32_t i = 0; i < count; ++i)
+    if (!frame.owns(streams[i], site))
+      return false;
+  return true;
 }
 
 static Status enqueueHost(gpuasync_stream &stream,
@@ -94,44 +154,45 @@ static Status enqueueHost(gpuasync_stream &stream,
 extern "C" {
 
 const gpuasync_call *gpuasync_call_begin(gpuasync_frame *memory,
-                                         gpuasync_stream *stream,
+                                         gpuasync_stream *const *streams,
+                                         uint32_t count,
                                          uint32_t siteIndex) noexcept {
   Frame *frame = Frame::of(memory);
-  void *native = gpuasync_stream_native(memory, stream, siteIndex);
-  if (frame->failed)
-    return nullptr;
   const gpuasync_site *site = frame->siteAt(siteIndex);
-  const gpuasync_call &call = beginCall(
-      *frame, native, frame->capture ? GPUASYNC_CALL_CAPTURED : 0, site);
+  if (!frame->usable() || !ownsAll(*frame, streams, count, site))
+    return nullptr;
+  const bool ok = frame->run(site, [&]() -> Status {
+    if (frame->region)
+      for (uint32_t i = 0; i < count; ++i)
+        RETURN_IF_ERROR(frame->region->playBefore(*streams[i]));
+    for (uint32_t i = 0; i < count; ++i)
+      streams[i]->note(site);
+    return giveThread(*frame, streams, count, site);
+  });
+  if (!ok)
+    return nullptr;
   frame->slot->counters.libraryCalls.add(1);
-  frame->libraryCall.on = stream->native;
-  if (LibraryObserver *observer = frame->driver->extensions.observer)
-    observer->beginLibrary(stream->native, site);
-  frame->driver->suspend();
-  return &call;
+  return &frame->libraryCall.call;
 }
 
 void gpuasync_call_end(gpuasync_frame *memory, int32_t result,
                        uint32_t siteIndex) noexcept {
   Frame *frame = Frame::of(memory);
   const gpuasync_site *site = frame->siteAt(siteIndex);
+  if (frame->usable())
+    frame->run(nullptr, [&] { return takeThreadBack(*frame); });
   Status status = endCall(*frame, result, site);
-  if (!frame->usable())
-    return;
-  frame->run(nullptr, [&] { return frame->driver->resume(); });
-  if (LibraryObserver *observer = frame->driver->extensions.observer)
-    observer->endLibrary(frame->libraryCall.on);
-  frame->fail(std::move(status), site);
+  if (frame->usable())
+    frame->fail(std::move(status), site);
 }
 
-void gpuasync_call_replayable(gpuasync_frame *memory, gpuasync_stream *stream,
-                              int32_t (*function)(const gpuasync_call *call,
-                                                  const void *arguments),
-                              const void *arguments, uint32_t bytes,
-                              uint32_t siteIndex) noexcept {
+void gpuasync_call_replayable(
+    gpuasync_frame *memory, gpuasync_stream *const *streams, uint32_t count,
+    int32_t (*function)(const gpuasync_call *call, const void *arguments),
+    const void *arguments, uint32_t bytes, uint32_t siteIndex) noexcept {
   Frame *frame = Frame::of(memory);
   const gpuasync_site *site = frame->siteAt(siteIndex);
-  if (!frame->usable() || !frame->owns(stream, site))
+  if (!frame->usable() || !ownsAll(*frame, streams, count, site))
     return;
   frame->run(site, [&]() -> Status {
     if (!function || (bytes && !arguments))
@@ -139,10 +200,14 @@ void gpuasync_call_replayable(gpuasync_frame *memory, gpuasync_stream *stream,
                         function ? "null arguments" : "null function");
     frame->slot->counters.libraryCalls.add(1);
     const LibraryCall library = {function, arguments, bytes};
+    if (frame->region && count == 1)
+      return frame->region->call(*streams[0], library, site);
     if (frame->region)
-      return frame->region->call(*stream, library, site);
-    stream->note(site);
-    return callLibrary(*frame, *stream, library, site);
+      for (uint32_t i = 0; i < count; ++i)
+        RETURN_IF_ERROR(frame->region->playBefore(*streams[i]));
+    for (uint32_t i = 0; i < count; ++i)
+      streams[i]->note(site);
+    return callLibrary(*frame, streams, count, library, site);
   });
 }
 

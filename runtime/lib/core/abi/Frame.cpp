@@ -168,6 +168,10 @@ static Status enter(Frame &frame, const gpuasync_function &function) {
   }
   if (!frame.pin)
     RETURN_IF_ERROR(pinSlowly(frame, function));
+  if (__builtin_expect(function.deviceCount > 1, 0))
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                      "the function names %u devices, a frame has one",
+                      function.deviceCount);
   frame.instance = frame.pin->instance;
   frame.sites = function.program->sites;
   frame.siteCount = function.program->siteCount;
@@ -199,6 +203,11 @@ Status Frame::join(Stream &last, Stream &other) {
       context->timepoints.orderAfter(last.native, ahead, event->native);
   context->events.give(slot, event);
   return status;
+}
+
+Status Frame::refuseDevice(uint32_t device) {
+  return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                    "the frame has 1 device, there is no device %u", device);
 }
 
 void Frame::end(Stream &stream, bool idle) {

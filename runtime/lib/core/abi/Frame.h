@@ -78,8 +78,12 @@ struct Frame {
   struct ActiveLibraryCall {
     gpuasync_call call;
     char *report = nullptr; ///< malloc; what the library said
-    NativeStream on = nullptr;
+    Stream *on = nullptr;   ///< the stream of a call on one
+    /// The streams of a call on several, which `call.streams` and
+    /// `call.ordinals` follow in memory (malloc).
+    Stream **several = nullptr;
     HostSpan span;
+    Stream *const *streams() const { return several ? several : &on; }
   };
   ActiveLibraryCall libraryCall;
   /// A graph is the last on the stream, and the host waited for it each time.
@@ -126,6 +130,11 @@ struct Frame {
     }
     return true;
   }
+  /// Refuses the number of a device that the frame does not have.
+  Status checkDevice(uint32_t device) {
+    return __builtin_expect(device == 0, 1) ? Status() : refuseDevice(device);
+  }
+  Status refuseDevice(uint32_t device);
   /// Whether it is one of this frame's, even if it follows another one.
   bool holds(const Stream *stream) const {
     return stream && (stream->frame == this ||
@@ -160,19 +169,20 @@ static_assert(sizeof(Frame) <= sizeof(gpuasync_frame));
 
 /// Refuses sizes that no launch may have (Launch.cpp). `empty`: a size is 0.
 Status checkBlock(const gpuasync_context &context,
-                  const gpuasync_kernel &kernel, const gpuasync_block &block,
-                  bool &empty);
+                  const gpuasync_kernel &kernel,
+                  const gpuasync_launch_config &block, bool &empty);
 /// Waits for streams of a frame on the host (Wait.cpp).
 Status hostWait(Frame &frame, Stream *const *streams, uint32_t count);
 /// Puts a launch on the stream, which has counted it. Where the host waits for
 /// it next, its kernel tells of its end if it can.
 Status putLaunch(Frame &frame, Stream &stream, NativeFunction function,
-                 const gpuasync_kernel &kernel, const gpuasync_block &block,
+                 const gpuasync_kernel &kernel,
+                 const gpuasync_launch_config &block,
                  const gpuasync_site *site);
 /// A launch, for which `start` calls the driver.
 template <typename Start>
 Status launchIn(Frame &frame, Stream &stream, const gpuasync_kernel &kernel,
-                const gpuasync_block &block, const gpuasync_site *site,
+                const gpuasync_launch_config &block, const gpuasync_site *site,
                 Start start) {
   bool empty = false;
   RETURN_IF_ERROR(checkBlock(*frame.context, kernel, block, empty));
@@ -186,9 +196,10 @@ Status launchIn(Frame &frame, Stream &stream, const gpuasync_kernel &kernel,
   Stream *const streams[] = {&stream};
   return hostWait(frame, streams, 1); // tells of a fault where it was made
 }
-/// Calls a library's function, which enqueues on the frame's stream (Call.cpp).
-Status callLibrary(Frame &frame, Stream &stream, const LibraryCall &library,
-                   const gpuasync_site *site);
+/// Calls a library's function, which enqueues on the frame's streams
+/// (Call.cpp).
+Status callLibrary(Frame &frame, Stream *const *streams, uint32_t count,
+                   const LibraryCall &library, const gpuasync_site *site);
 /// The same on a stream that is being captured for a graph; the thread is the
 /// library's already.
 Status captureLibrary(Frame &frame, NativeStream stream,

@@ -13,7 +13,7 @@ using namespace gpuasync;
 
 Status gpuasync::checkBlock(const gpuasync_context &context,
                             const gpuasync_kernel &kernel,
-                            const gpuasync_block &block, bool &empty) {
+                            const gpuasync_launch_config &block, bool &empty) {
   int64_t least = INT64_MAX;
   for (int i = 0; i < 3; ++i) {
     least = block.grid[i] < least ? block.grid[i] : least;
@@ -61,7 +61,7 @@ Status gpuasync::checkBlock(const gpuasync_context &context,
 Status gpuasync::putLaunch(Frame &frame, Stream &stream,
                            NativeFunction function,
                            const gpuasync_kernel &kernel,
-                           const gpuasync_block &block,
+                           const gpuasync_launch_config &block,
                            const gpuasync_site *site) {
   Device &driver = *frame.driver;
   // What else is put on a caller's stream nobody tells us.
@@ -81,22 +81,22 @@ Status gpuasync::putLaunch(Frame &frame, Stream &stream,
 
 extern "C" void gpuasync_launch(gpuasync_frame *memory, gpuasync_stream *stream,
                                 uint32_t siteIndex,
-                                const gpuasync_block *block) noexcept {
+                                const gpuasync_launch_config *config) noexcept {
   Frame *frame = Frame::of(memory);
   const gpuasync_site *site = frame->siteAt(siteIndex);
   if (!frame->usable() || !frame->owns(stream, site))
     return;
   frame->run(site, [&]() -> Status {
-    if (__builtin_expect(!block || (block->paramBytes && !block->params), 0))
+    if (__builtin_expect(!config || (config->paramBytes && !config->params), 0))
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                        block ? "null parameters" : "null block");
+                        config ? "null parameters" : "null launch config");
     if (frame->region)
-      return frame->region->launch(*stream, *block, site);
+      return frame->region->launch(*stream, *config, site);
     const gpuasync_kernel *kernel = nullptr;
     NativeFunction function = nullptr;
     RETURN_IF_ERROR(frame->instance->findKernel(site, kernel, function));
-    return launchIn(*frame, *stream, *kernel, *block, site, [&] {
-      return putLaunch(*frame, *stream, function, *kernel, *block, site);
+    return launchIn(*frame, *stream, *kernel, *config, site, [&] {
+      return putLaunch(*frame, *stream, function, *kernel, *config, site);
     });
   });
 }

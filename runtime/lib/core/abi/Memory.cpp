@@ -13,8 +13,8 @@ using namespace gpuasync;
 
 extern "C" {
 
-void *gpuasync_alloc(gpuasync_frame *memory, gpuasync_stream *stream,
-                     uint64_t bytes, uint32_t flags,
+void *gpuasync_alloc(gpuasync_frame *memory, uint32_t device,
+                     gpuasync_stream *stream, uint64_t bytes, uint32_t flags,
                      uint32_t siteIndex) noexcept {
   Frame *frame = Frame::of(memory);
   const gpuasync_site *site = frame->siteAt(siteIndex);
@@ -26,6 +26,7 @@ void *gpuasync_alloc(gpuasync_frame *memory, gpuasync_stream *stream,
   }
   PoolAllocation *block = nullptr;
   bool ok = frame->run(site, [&]() -> Status {
+    RETURN_IF_ERROR(frame->checkDevice(device));
     gpuasync_context &context = *frame->context;
     if (flags & ~uint32_t(GPUASYNC_ALLOC_HOST_SHARED))
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
@@ -46,8 +47,9 @@ void *gpuasync_alloc(gpuasync_frame *memory, gpuasync_stream *stream,
   return ok ? block->pointer : nullptr;
 }
 
-void gpuasync_dealloc(gpuasync_frame *memory, gpuasync_stream *stream,
-                      void *pointer, uint32_t siteIndex) noexcept {
+void gpuasync_dealloc(gpuasync_frame *memory, uint32_t device,
+                      gpuasync_stream *stream, void *pointer,
+                      uint32_t siteIndex) noexcept {
   Frame *frame = Frame::of(memory);
   const gpuasync_site *site = frame->siteAt(siteIndex);
   if (!pointer || !frame->usable())
@@ -55,6 +57,7 @@ void gpuasync_dealloc(gpuasync_frame *memory, gpuasync_stream *stream,
   if (stream && !frame->holds(stream))
     return (void)frame->owns(stream, site); // says what is wrong
   frame->run(site, [&]() -> Status {
+    RETURN_IF_ERROR(frame->checkDevice(device));
     gpuasync_context &context = *frame->context;
     PoolAllocation *block = nullptr;
     if (frame->region)

@@ -13,13 +13,14 @@ using namespace gpuasync;
 
 extern "C" {
 
-void *gpuasync_constant(gpuasync_frame *memory, uint32_t index,
+void *gpuasync_constant(gpuasync_frame *memory, uint32_t device, uint32_t index,
                         uint32_t siteIndex) noexcept {
   Frame *frame = Frame::of(memory);
   if (!frame->usable())
     return nullptr;
   const void *found = nullptr;
-  bool ok = frame->run(frame->siteAt(siteIndex), [&] {
+  bool ok = frame->run(frame->siteAt(siteIndex), [&]() -> Status {
+    RETURN_IF_ERROR(frame->checkDevice(device));
     return frame->instance->findConstant(index, found);
   });
   return ok ? const_cast<void *>(found) : nullptr;
@@ -34,13 +35,15 @@ uint64_t gpuasync_check_constant_bytes(const gpuasync_frame *memory,
   return isThere ? frame->instance->program->modules[index].images[0].size : 0;
 }
 
-void *gpuasync_resident(gpuasync_frame *memory, const void *pointer,
-                        uint64_t bytes, uint32_t siteIndex) noexcept {
+void *gpuasync_resident(gpuasync_frame *memory, uint32_t device,
+                        const void *pointer, uint64_t bytes,
+                        uint32_t siteIndex) noexcept {
   Frame *frame = Frame::of(memory);
   if (!frame->usable())
     return nullptr;
   void *found = nullptr;
-  bool ok = frame->run(frame->siteAt(siteIndex), [&] {
+  bool ok = frame->run(frame->siteAt(siteIndex), [&]() -> Status {
+    RETURN_IF_ERROR(frame->checkDevice(device));
     return frame->context->mirrors.find(*frame, pointer, bytes, found);
   });
   return ok ? found : nullptr;

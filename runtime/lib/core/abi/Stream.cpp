@@ -137,12 +137,13 @@ static Status waitForToken(gpuasync_event *handle) {
 
 extern "C" {
 
-gpuasync_stream *gpuasync_stream_create(gpuasync_frame *memory,
+gpuasync_stream *gpuasync_stream_create(gpuasync_frame *memory, uint32_t device,
                                         uint32_t siteIndex) noexcept {
   Frame *frame = Frame::of(memory);
   const gpuasync_site *site = frame->siteAt(siteIndex);
   Stream *stream = nullptr;
-  if (!frame->usable() || !frame->run(site, [&] {
+  if (!frame->usable() || !frame->run(site, [&]() -> Status {
+        RETURN_IF_ERROR(frame->checkDevice(device));
         if (frame->region && (stream = frame->region->takeGiven()))
           return Status();
         if (frame->ended.count >= 16)
@@ -158,12 +159,14 @@ gpuasync_stream *gpuasync_stream_create(gpuasync_frame *memory,
   return stream;
 }
 
-gpuasync_stream *gpuasync_stream_external(gpuasync_frame *memory, void *native,
+gpuasync_stream *gpuasync_stream_external(gpuasync_frame *memory,
+                                          uint32_t device, void *native,
                                           uint32_t siteIndex) noexcept {
   Frame *frame = Frame::of(memory);
   const gpuasync_site *site = frame->siteAt(siteIndex);
   Stream *stream = nullptr;
   if (!frame->usable() || !frame->run(site, [&]() -> Status {
+        RETURN_IF_ERROR(frame->checkDevice(device));
         // It may turn out to be captured.
         if (frame->region)
           RETURN_IF_ERROR(frame->region->play());

@@ -109,7 +109,8 @@ static Status encode(gpuasync_context &context, void *out, void *base,
   return encodeTensorMap(context, map, out);
 }
 
-extern "C" void gpuasync_tensor_map_encode(gpuasync_frame *memory, void *map,
+extern "C" void gpuasync_tensor_map_encode(gpuasync_frame *memory,
+                                           uint32_t device, void *map,
                                            void *base, const int64_t *sizes,
                                            const int64_t *strides,
                                            uint32_t rank, const int64_t *box,
@@ -119,7 +120,8 @@ extern "C" void gpuasync_tensor_map_encode(gpuasync_frame *memory, void *map,
   const gpuasync_site *site = frame->siteAt(siteIndex);
   if (!frame->usable())
     return;
-  frame->run(site, [&] {
+  frame->run(site, [&]() -> Status {
+    RETURN_IF_ERROR(frame->checkDevice(device));
     if (!map || !base || !sizes || !strides || !box || !format)
       return makeStatus(GPUASYNC_INVALID_ARGUMENT, "null argument");
     return encode(*frame->context, map, base, sizes, strides, rank, box,

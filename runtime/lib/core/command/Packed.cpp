@@ -30,7 +30,7 @@ Status gpuasync::launchPacked(Device &device, NativeStream stream,
   for (uint32_t i = 0; i < kernel.paramCount; ++i)
     memcpy(packed + kernel.paramOffsets[i], parameters[i],
            kernel.paramSizes[i]);
-  gpuasync_block whole = *launch.block;
+  gpuasync_launch_config whole = *launch.block;
   whole.params = packed;
   whole.paramBytes = kernel.paramBytes;
   return device.submit(stream, Command(launch.function, kernel, whole, site));

@@ -28,7 +28,7 @@ void Recorder::diverge() {
   regions->give(key, std::move(predicted));
 }
 
-Status Recorder::launch(Stream &stream, const gpuasync_block &block,
+Status Recorder::launch(Stream &stream, const gpuasync_launch_config &block,
                         const gpuasync_site *site) {
   RETURN_IF_ERROR(bound());
   const uint32_t number = numberOf(stream);
@@ -423,7 +423,8 @@ Status Recorder::playWork(Recording &calls, Call &call, Stream &stream) {
       status = putLaunch(*frame, stream, function, *kernel, calls.blockOf(call),
                          call.site);
   } else if (call.kind == Command::Kind::Captured) {
-    status = callLibrary(*frame, stream, calls.libraryOf(call), call.site);
+    Stream *const on = &stream;
+    status = callLibrary(*frame, &on, 1, calls.libraryOf(call), call.site);
   } else if (call.staged != Staged::No) {
     status = playStaged(calls.commandOf(call), call, stream);
   } else {

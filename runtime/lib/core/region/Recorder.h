@@ -43,7 +43,7 @@ public:
   /// The frame failed: what is recorded is dropped.
   void drop();
 
-  Status launch(Stream &stream, const gpuasync_block &block,
+  Status launch(Stream &stream, const gpuasync_launch_config &block,
                 const gpuasync_site *site);
   Status copy(Stream &stream, const ByteCopy &copy, const gpuasync_site *site);
   Status copy(Stream &stream, const StridedCopy &copy,

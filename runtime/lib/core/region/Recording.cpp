@@ -117,7 +117,7 @@ uint64_t Recording::hashShape(bool exactCalls) const {
         hash = mix(hash, argumentsOf(call)[i]);
     if (call.kind != Command::Kind::Launch)
       continue;
-    const gpuasync_block block = blockOf(call);
+    const gpuasync_launch_config block = blockOf(call);
     hash = mix(hash, block.flags);
     for (int64_t size : block.cluster)
       hash = mix(hash, static_cast<uint64_t>(size));

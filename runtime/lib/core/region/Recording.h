@@ -65,13 +65,13 @@ struct Call {
   }
 };
 
-/// A launch's arguments: gpuasync_block, whose `params` is not to be read,
-/// followed by the packed parameters. A library call's: LibraryHead, followed
-/// by those of the function.
+/// A launch's arguments: gpuasync_launch_config, whose `params` is not to be
+/// read, followed by the packed parameters. A library call's: LibraryHead,
+/// followed by those of the function.
 class Recording {
 public:
-  static constexpr size_t blockBytes = offsetof(gpuasync_block, params);
-  static constexpr size_t paramsOffset = sizeof(gpuasync_block);
+  static constexpr size_t blockBytes = offsetof(gpuasync_launch_config, params);
+  static constexpr size_t paramsOffset = sizeof(gpuasync_launch_config);
   static_assert(paramsOffset % 16 == 0);
 
   std::vector<Call> calls;
@@ -123,8 +123,8 @@ public:
   /// Takes staging for the call, a staged copy that has none.
   Status takeStaging(Call &call, MemoryPool &memory);
   /// The launch's block, with `params` set.
-  gpuasync_block blockOf(const Call &call) const {
-    gpuasync_block block;
+  gpuasync_launch_config blockOf(const Call &call) const {
+    gpuasync_launch_config block;
     memcpy(&block, argumentsOf(call), sizeof(block));
     block.params = argumentsOf(call) + paramsOffset;
     return block;
@@ -156,8 +156,8 @@ public:
 
   /// Whether the launch's node can be given this block: no update changes flags
   /// and clusters.
-  bool takes(const Call &launch, const gpuasync_block &block) const {
-    const gpuasync_block old = blockOf(launch);
+  bool takes(const Call &launch, const gpuasync_launch_config &block) const {
+    const gpuasync_launch_config old = blockOf(launch);
     return old.flags == block.flags &&
            memcmp(old.cluster, block.cluster, sizeof(old.cluster)) == 0;
   }

@@ -282,7 +282,7 @@ private:
 
 /// What a node points to and that lies nowhere else.
 struct NodeParts {
-  gpuasync_block block;
+  gpuasync_launch_config block;
   CapturedCall call;
 };
 

@@ -340,7 +340,7 @@ Status CpuContext::callHost(Stream &stream, const Command &command) {
 
 Status CpuContext::launch(Stream &stream, const Command &command) {
   const gpuasync_kernel &kernel = *command.launch.kernel;
-  const gpuasync_block &block = *command.launch.block;
+  const gpuasync_launch_config &block = *command.launch.block;
   auto &loaded = *static_cast<LoadedKernel *>(command.launch.function);
   const gpuasync_cpu_kernel *table = &loaded.kernel;
   int64_t threads = 1, blocks = 1;

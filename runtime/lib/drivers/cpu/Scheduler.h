@@ -73,7 +73,7 @@ struct alignas(64) LoadedKernel {
   Cost cost;
 
   /// What a launch with blocks of so many threads does.
-  Work getWork(const gpuasync_block &block, int64_t threads) const {
+  Work getWork(const gpuasync_launch_config &block, int64_t threads) const {
     double operations = static_cast<double>(kernel.operations);
     if (kernel.countOperations) {
       int64_t sizes[6];

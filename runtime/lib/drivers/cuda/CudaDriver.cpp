@@ -120,7 +120,7 @@ VendorCall CudaDriver::identify(VendorDevice &device) const {
 
 /// The attributes for a block's flags and clusters, and their number.
 unsigned CudaDriver::launchAttributes(FunctionHandle function,
-                                      const gpuasync_block &block,
+                                      const gpuasync_launch_config &block,
                                       CUlaunchAttribute (&out)[2]) const {
   unsigned count = 0;
   int64_t clusterBlocks = 1;
@@ -149,7 +149,7 @@ unsigned CudaDriver::launchAttributes(FunctionHandle function,
 VendorCall CudaDriver::launchExtended(FunctionHandle function,
                                       StreamHandle stream,
                                       const gpuasync_kernel &,
-                                      const gpuasync_block &block,
+                                      const gpuasync_launch_config &block,
                                       void **parameters, void **extra) const {
   if (!table.launchExtended)
     return {ErrorNotSupported, VendorEntry::launchExtended};
@@ -251,9 +251,9 @@ VendorCall CudaDriver::addOverlappingEdges(GraphHandle graph,
                      count);
 }
 
-VendorCall CudaDriver::extendKernelNode(GraphNodeHandle node,
-                                        FunctionHandle function,
-                                        const gpuasync_block &block) const {
+VendorCall
+CudaDriver::extendKernelNode(GraphNodeHandle node, FunctionHandle function,
+                             const gpuasync_launch_config &block) const {
   CUlaunchAttribute attributes[2];
   unsigned count = launchAttributes(function, block, attributes);
   VendorCall call = {Success, VendorEntry::graphKernelAttribute};

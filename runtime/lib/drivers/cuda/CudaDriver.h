@@ -40,8 +40,8 @@ public:
                        char *log, size_t logBytes) const override;
   VendorCall launchExtended(FunctionHandle function, StreamHandle stream,
                             const gpuasync_kernel &kernel,
-                            const gpuasync_block &block, void **parameters,
-                            void **extra) const override;
+                            const gpuasync_launch_config &block,
+                            void **parameters, void **extra) const override;
   VendorCall copyRows(void *destination, size_t destinationPitch,
                       const void *source, size_t sourcePitch, size_t width,
                       size_t height, StreamHandle stream) const override;
@@ -52,8 +52,9 @@ public:
   VendorCall addOverlappingEdges(GraphHandle graph, GraphNodeHandle node,
                                  const GraphNodeHandle *after, size_t count,
                                  Ready ready) const override;
-  VendorCall extendKernelNode(GraphNodeHandle node, FunctionHandle function,
-                              const gpuasync_block &block) const override;
+  VendorCall
+  extendKernelNode(GraphNodeHandle node, FunctionHandle function,
+                   const gpuasync_launch_config &block) const override;
   VendorCall setKernelNode(GraphExecHandle executable, GraphNodeHandle node,
                            const VendorKernelNode &kernel) const override;
   VendorCall addCopyNode(GraphNodeHandle &out, GraphHandle graph,
@@ -67,7 +68,7 @@ public:
 private:
   void libraryLoaded() const override;
   unsigned launchAttributes(FunctionHandle function,
-                            const gpuasync_block &block,
+                            const gpuasync_launch_config &block,
                             CUlaunchAttribute (&out)[2]) const;
 };
 

@@ -106,7 +106,7 @@ VendorCall HipDriver::loadImage(const gpuasync_image &image,
 VendorCall HipDriver::launchExtended(FunctionHandle function,
                                      StreamHandle stream,
                                      const gpuasync_kernel &kernel,
-                                     const gpuasync_block &block,
+                                     const gpuasync_launch_config &block,
                                      void **parameters, void **) const {
   std::vector<void *> pointers;
   if (!table.launchCooperative ||

@@ -42,8 +42,8 @@ public:
                        char *log, size_t logBytes) const override;
   VendorCall launchExtended(FunctionHandle function, StreamHandle stream,
                             const gpuasync_kernel &kernel,
-                            const gpuasync_block &block, void **parameters,
-                            void **extra) const override;
+                            const gpuasync_launch_config &block,
+                            void **parameters, void **extra) const override;
   VendorCall copyRows(void *destination, size_t destinationPitch,
                       const void *source, size_t sourcePitch, size_t width,
                       size_t height, StreamHandle stream) const override;

@@ -193,7 +193,8 @@ private:
   //===--- Launches and transfers
 
   /// Whether a launch keeps within the limits of device and function.
-  bool fits(const VendorFunction &function, const gpuasync_block &block) const {
+  bool fits(const VendorFunction &function,
+            const gpuasync_launch_config &block) const {
     const VendorLimits &limits = device.limits;
     // Each factor is below 2^32 once the first comparisons held.
     return uint64_t(block.grid[0]) <= limits.maxGrid[0] &&
@@ -211,21 +212,23 @@ private:
   Status copyStrided(NativeStream stream, const StridedCopy &copy);
   Status fillStrided(NativeStream stream, const StridedFill &fill);
   Status start(const VendorFunction &function, NativeStream stream,
-               const gpuasync_kernel &kernel, const gpuasync_block &block,
-               void **parameters, void **extra);
+               const gpuasync_kernel &kernel,
+               const gpuasync_launch_config &block, void **parameters,
+               void **extra);
   Status launchWith(NativeStream stream, const VendorFunction &function,
-                    const gpuasync_kernel &kernel, const gpuasync_block &block,
+                    const gpuasync_kernel &kernel,
+                    const gpuasync_launch_config &block,
                     const KernelSignal &signal);
-  __attribute__((noinline)) Status
-  launchByPointers(NativeStream stream, const VendorFunction &function,
-                   const gpuasync_kernel &kernel, const gpuasync_block &block,
-                   const KernelSignal &signal);
+  __attribute__((noinline)) Status launchByPointers(
+      NativeStream stream, const VendorFunction &function,
+      const gpuasync_kernel &kernel, const gpuasync_launch_config &block,
+      const KernelSignal &signal);
   __attribute__((noinline, cold)) Status
   launchRefused(const VendorFunction &function, const gpuasync_kernel &kernel,
-                const gpuasync_block &block);
-  __attribute__((noinline, cold)) Status
-  launchFailed(VendorCall call, const VendorFunction &function,
-               const gpuasync_kernel &kernel, const gpuasync_block &block);
+                const gpuasync_launch_config &block);
+  __attribute__((noinline, cold)) Status launchFailed(
+      VendorCall call, const VendorFunction &function,
+      const gpuasync_kernel &kernel, const gpuasync_launch_config &block);
   Status prepareBuiltin(BuiltinKernel kernel, const BuiltinArguments &arguments,
                         BuiltinLaunch &out);
   Status launchBuiltin(NativeStream stream, BuiltinKernel kernel,
@@ -242,8 +245,8 @@ private:
   bool isCopyNode(const Command &command, VendorGraph::Node &out);
   bool staysCopyNode(VendorGraph::Node &node, const Command &copy);
   Status launchNode(const VendorFunction &function,
-                    const gpuasync_kernel &kernel, const gpuasync_block &block,
-                    KernelNode &out);
+                    const gpuasync_kernel &kernel,
+                    const gpuasync_launch_config &block, KernelNode &out);
   Status kernelNode(const Command &command, KernelNode &out);
   Status addNode(VendorGraph &graph, VendorGraph::Node &out,
                  const Command &command, const GraphNodeHandle *after,

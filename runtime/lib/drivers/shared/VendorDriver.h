@@ -113,7 +113,7 @@ public:
   virtual VendorCall launchExtended(FunctionHandle function,
                                     StreamHandle stream,
                                     const gpuasync_kernel &kernel,
-                                    const gpuasync_block &block,
+                                    const gpuasync_launch_config &block,
                                     void **parameters, void **extra) const = 0;
   virtual VendorCall copyRows(void *destination, size_t destinationPitch,
                               const void *source, size_t sourcePitch,
@@ -135,7 +135,7 @@ public:
   }
   /// Flags and clusters of a launch; called where there is an entry for them.
   virtual VendorCall extendKernelNode(GraphNodeHandle, FunctionHandle,
-                                      const gpuasync_block &) const {
+                                      const gpuasync_launch_config &) const {
     return {ErrorNotSupported, VendorEntry::graphKernelAttribute};
   }
   virtual VendorCall setKernelNode(GraphExecHandle executable,

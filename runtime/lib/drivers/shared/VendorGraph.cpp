@@ -201,7 +201,8 @@ bool VendorContext::staysCopyNode(VendorGraph::Node &node,
 
 Status VendorContext::launchNode(const VendorFunction &function,
                                  const gpuasync_kernel &kernel,
-                                 const gpuasync_block &block, KernelNode &out) {
+                                 const gpuasync_launch_config &block,
+                                 KernelNode &out) {
   if (!fits(function, block))
     return launchRefused(function, kernel, block);
   const bool isKnown = function.paramBytes != UINT32_MAX;
@@ -271,7 +272,7 @@ Status VendorContext::kernelNode(const Command &command, KernelNode &out) {
     const auto &function = *static_cast<VendorFunction *>(launch.function);
     if (!command.empty)
       return launchNode(function, *launch.kernel, *launch.block, out);
-    gpuasync_block block = *launch.block;
+    gpuasync_launch_config block = *launch.block;
     for (int i = 0; i < 3; ++i) {
       block.grid[i] = block.cluster[i] > 1 ? block.cluster[i] : 1;
       block.block[i] = 1;

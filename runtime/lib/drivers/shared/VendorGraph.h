@@ -19,7 +19,7 @@ namespace gpuasync {
 
 /// Whether the launch has flags or clusters, which the vendors' plain calls and
 /// nodes do not take.
-inline bool isExtended(const gpuasync_block &block) {
+inline bool isExtended(const gpuasync_launch_config &block) {
   return block.flags || block.cluster[0] > 1 || block.cluster[1] > 1 ||
          block.cluster[2] > 1;
 }
@@ -37,7 +37,7 @@ struct VendorKernelNode {
 /// The launch of a built-in kernel; the block's parameters are beside it.
 struct BuiltinLaunch {
   BuiltinArguments arguments;
-  gpuasync_block block = {};
+  gpuasync_launch_config block = {};
 };
 
 /// What a kernel that tells the host of its end takes behind its parameters:

@@ -17,7 +17,7 @@ using namespace gpuasync;
 inline Status VendorContext::start(const VendorFunction &function,
                                    NativeStream stream,
                                    const gpuasync_kernel &kernel,
-                                   const gpuasync_block &block,
+                                   const gpuasync_launch_config &block,
                                    void **parameters, void **extra) {
   VendorCall call =
       __builtin_expect(!isExtended(block), 1)
@@ -35,7 +35,7 @@ inline Status VendorContext::start(const VendorFunction &function,
 inline Status VendorContext::launchWith(NativeStream stream,
                                         const VendorFunction &function,
                                         const gpuasync_kernel &kernel,
-                                        const gpuasync_block &block,
+                                        const gpuasync_launch_config &block,
                                         const KernelSignal &signal) {
   bool fits = this->fits(function, block);
   size_t bytes = block.paramBytes;
@@ -71,7 +71,7 @@ inline Status VendorContext::launch(NativeStream stream,
   const auto &function =
       *static_cast<const VendorFunction *>(command.launch.function);
   const gpuasync_kernel &kernel = *command.launch.kernel;
-  const gpuasync_block &block = *command.launch.block;
+  const gpuasync_launch_config &block = *command.launch.block;
   Completion *completion = command.completion;
   if (!completion || !function.signals || !KernelSignal::counts(block.grid))
     return launchWith(stream, function, kernel, block, KernelSignal());
@@ -120,7 +120,7 @@ Status VendorContext::launchPointers(NativeStream stream,
 Status VendorContext::launchByPointers(NativeStream stream,
                                        const VendorFunction &function,
                                        const gpuasync_kernel &kernel,
-                                       const gpuasync_block &block,
+                                       const gpuasync_launch_config &block,
                                        const KernelSignal &signal) {
   auto **parameters = static_cast<void **>(
       __builtin_alloca((kernel.paramCount + 2) * sizeof(void *)));
@@ -134,7 +134,7 @@ Status VendorContext::launchByPointers(NativeStream stream,
 
 Status VendorContext::launchRefused(const VendorFunction &function,
                                     const gpuasync_kernel &kernel,
-                                    const gpuasync_block &block) {
+                                    const gpuasync_launch_config &block) {
   const VendorLimits &limits = device.limits;
   for (int i = 0; i < 3; ++i) {
     auto beyond = [&](const char *what, int64_t given, uint32_t limit) {
@@ -168,7 +168,7 @@ Status VendorContext::launchRefused(const VendorFunction &function,
 Status VendorContext::launchFailed(VendorCall call,
                                    const VendorFunction &function,
                                    const gpuasync_kernel &kernel,
-                                   const gpuasync_block &block) {
+                                   const gpuasync_launch_config &block) {
   char detail[320];
   int length = snprintf(
       detail, sizeof(detail), ", for kernel @%s with %s blocks of %s threads",
