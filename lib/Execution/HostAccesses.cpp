@@ -8,7 +8,7 @@
 
 #include "Execution/HostAccesses.h"
 
-#include "GPUAsync/IR/GPUAsyncDialect.h"
+#include "GPUAsync/IR/GPUAsyncOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -69,8 +69,7 @@ static bool accesses(mlir::OpOperand &use) {
 
 void Arguments::visit(mlir::OpOperand &use) {
   mlir::Operation *op = use.getOwner();
-  const bool isOurs =
-      isa_and_nonnull<mlir::gpuasync::GPUAsyncDialect>(op->getDialect());
+  const bool isOurs = mlir::gpuasync::isAsyncOp(op);
   if (!isOurs && !isa<mlir::CallOpInterface>(op) && accesses(use)) {
     failed = true;
     if (reported.insert(op).second)

@@ -51,13 +51,11 @@ static void printAsync(OpAsmPrinter &printer, Operation *, Type tokenType,
   printer << ']';
 }
 
-/// How a work op is ordered: `async [%t]`, `on %stream`, or both; then
-/// `id(1 after [0])` if it has a number in the schedule.
-static ParseResult
-parseOrder(OpAsmParser &parser, Type &tokenType,
-           SmallVectorImpl<OpAsmParser::UnresolvedOperand> &dependencies,
-           std::optional<OpAsmParser::UnresolvedOperand> &stream,
-           IntegerAttr &id, DenseI64ArrayAttr &after) {
+ParseResult mlir::gpuasync::parseOrder(
+    OpAsmParser &parser, Type &tokenType,
+    SmallVectorImpl<OpAsmParser::UnresolvedOperand> &dependencies,
+    std::optional<OpAsmParser::UnresolvedOperand> &stream, IntegerAttr &id,
+    DenseI64ArrayAttr &after) {
   if (parseAsync(parser, tokenType, dependencies))
     return failure();
   if (succeeded(parser.parseOptionalKeyword("on"))) {
@@ -84,9 +82,10 @@ parseOrder(OpAsmParser &parser, Type &tokenType,
   return parser.parseRParen();
 }
 
-static void printOrder(OpAsmPrinter &printer, Operation *op, Type tokenType,
-                       OperandRange dependencies, Value stream, IntegerAttr id,
-                       DenseI64ArrayAttr after) {
+void mlir::gpuasync::printOrder(OpAsmPrinter &printer, Operation *op,
+                                Type tokenType, OperandRange dependencies,
+                                Value stream, IntegerAttr id,
+                                DenseI64ArrayAttr after) {
   bool any = tokenType || !dependencies.empty();
   printAsync(printer, op, tokenType, dependencies);
   if (stream) {
@@ -204,6 +203,52 @@ static void addOrderEffects(WorkOpInterface work, Effects &effects) {
                          StreamResource::get());
 }
 
+bool mlir::gpuasync::isAsyncOp(Operation *op) {
+  return isa_and_nonnull<GPUAsyncDialect>(op->getDialect()) ||
+         isa<WorkOpInterface>(op);
+}
+
+SymbolRefAttr mlir::gpuasync::getCode(Operation *op) {
+  auto work = dyn_cast<WorkOpInterface>(op);
+  return work ? work.getCode() : SymbolRefAttr();
+}
+
+bool mlir::gpuasync::runsKernel(Operation *op) {
+  SymbolRefAttr code = getCode(op);
+  return code && !isa<FlatSymbolRefAttr>(code);
+}
+
+void mlir::gpuasync::detail::addAllOperands(
+    Operation *op, SmallVectorImpl<WorkAccess> &accesses) {
+  for (OpOperand &operand : op->getOpOperands())
+    if (isa<BaseMemRefType, LLVM::LLVMPointerType>(operand.get().getType()))
+      accesses.push_back({&operand, /*reads=*/true, /*writes=*/true});
+}
+
+void mlir::gpuasync::detail::addWorkEffects(Operation *op, Effects &effects) {
+  auto work = cast<WorkOpInterface>(op);
+  addOrderEffects(work, effects);
+  for (OpResult result : op->getResults())
+    if (isa<BaseMemRefType>(result.getType()))
+      effects.emplace_back(MemoryEffects::Allocate::get(), result);
+  if (work.getCode()) {
+    // What code touches is the business of an analysis, not of the op.
+    effects.emplace_back(MemoryEffects::Read::get());
+    effects.emplace_back(MemoryEffects::Write::get());
+    return;
+  }
+  SmallVector<WorkAccess> accesses;
+  work.getWorkAccesses(accesses);
+  for (const WorkAccess &access : accesses) {
+    if (access.reads)
+      effects.emplace_back(MemoryEffects::Read::get(), access.operand);
+    if (access.writes)
+      effects.emplace_back(MemoryEffects::Write::get(), access.operand);
+    if (access.frees)
+      effects.emplace_back(MemoryEffects::Free::get(), access.operand);
+  }
+}
+
 template <typename Effect>
 static void touch(OpOperand &memref, Effects &effects) {
   effects.emplace_back(Effect::get(), &memref);
@@ -272,11 +317,11 @@ static bool simplifyDependencies(MutableOperandRange dependencies) {
 }
 
 namespace {
-/// Simplifies the dependencies of a work op.
-template <typename WorkOp>
-struct SimplifyWork : public OpRewritePattern<WorkOp> {
-  using OpRewritePattern<WorkOp>::OpRewritePattern;
-  LogicalResult matchAndRewrite(WorkOp op,
+/// Simplifies the dependencies of a work op, of any dialect, or of a wait.
+template <typename Op, template <typename> class Pattern>
+struct SimplifyTokens : public Pattern<Op> {
+  using Pattern<Op>::Pattern;
+  LogicalResult matchAndRewrite(Op op,
                                 PatternRewriter &rewriter) const override {
     bool changed = false;
     rewriter.startOpModification(op);
@@ -305,33 +350,15 @@ struct EraseIdleWait : public OpRewritePattern<WaitOp> {
 };
 } // namespace
 
-void LaunchOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
-                                           MLIRContext *context) {
-  patterns.add<SimplifyWork<LaunchOp>>(context);
-}
-void AllocOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
-                                          MLIRContext *context) {
-  patterns.add<SimplifyWork<AllocOp>>(context);
-}
-void DeallocOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
-                                            MLIRContext *context) {
-  patterns.add<SimplifyWork<DeallocOp>>(context);
-}
-void MemcpyOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
-                                           MLIRContext *context) {
-  patterns.add<SimplifyWork<MemcpyOp>>(context);
-}
-void MemsetOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
-                                           MLIRContext *context) {
-  patterns.add<SimplifyWork<MemsetOp>>(context);
-}
-void CallOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
-                                         MLIRContext *context) {
-  patterns.add<SimplifyWork<CallOp>>(context);
+void GPUAsyncDialect::getCanonicalizationPatterns(
+    RewritePatternSet &patterns) const {
+  patterns.add<SimplifyTokens<WorkOpInterface, OpInterfaceRewritePattern>>(
+      getContext());
 }
 void WaitOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                          MLIRContext *context) {
-  patterns.add<SimplifyWork<WaitOp>, EraseIdleWait>(context);
+  patterns.add<SimplifyTokens<WaitOp, OpRewritePattern>, EraseIdleWait>(
+      context);
 }
 
 //===----------------------------------------------------------------------===//
@@ -518,13 +545,6 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
          << ", not a gpu.func or llvm.func";
 }
 
-void LaunchOp::getEffects(Effects &effects) {
-  addOrderEffects(*this, effects);
-  // What a kernel touches is the business of an analysis, not of the op.
-  effects.emplace_back(MemoryEffects::Read::get());
-  effects.emplace_back(MemoryEffects::Write::get());
-}
-
 //===----------------------------------------------------------------------===//
 // AllocOp, DeallocOp
 //===----------------------------------------------------------------------===//
@@ -545,15 +565,8 @@ LogicalResult AllocOp::verify() {
   return success();
 }
 
-void AllocOp::getEffects(Effects &effects) {
-  addOrderEffects(*this, effects);
-  effects.emplace_back(MemoryEffects::Allocate::get(),
-                       cast<OpResult>(getMemref()));
-}
-
-void DeallocOp::getEffects(Effects &effects) {
-  addOrderEffects(*this, effects);
-  touch<MemoryEffects::Free>(getMemrefMutable(), effects);
+void DeallocOp::getWorkAccesses(SmallVectorImpl<WorkAccess> &accesses) {
+  accesses.emplace_back(WorkAccess{&getMemrefMutable()}).frees = true;
 }
 
 //===----------------------------------------------------------------------===//
@@ -655,10 +668,11 @@ LogicalResult MemcpyOp::verify() {
   return success();
 }
 
-void MemcpyOp::getEffects(Effects &effects) {
-  addOrderEffects(*this, effects);
-  touch<MemoryEffects::Write>(getDestinationMutable(), effects);
-  touch<MemoryEffects::Read>(getSourceMutable(), effects);
+void MemcpyOp::getWorkAccesses(SmallVectorImpl<WorkAccess> &accesses) {
+  WorkAccess &to = accesses.emplace_back(WorkAccess{&getDestinationMutable()});
+  to.writes = to.mayBePageable = true;
+  WorkAccess &from = accesses.emplace_back(WorkAccess{&getSourceMutable()});
+  from.reads = from.mayBePageable = true;
 }
 
 LogicalResult MemsetOp::verify() {
@@ -676,9 +690,8 @@ LogicalResult MemsetOp::verify() {
   return success();
 }
 
-void MemsetOp::getEffects(Effects &effects) {
-  addOrderEffects(*this, effects);
-  touch<MemoryEffects::Write>(getDestinationMutable(), effects);
+void MemsetOp::getWorkAccesses(SmallVectorImpl<WorkAccess> &accesses) {
+  accesses.emplace_back(WorkAccess{&getDestinationMutable()}).writes = true;
 }
 
 //===----------------------------------------------------------------------===//
@@ -726,13 +739,6 @@ LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (TypeRange(function.getArgumentTypes()) != getArguments().getTypes())
     return diagnose(" with other types than it is declared with");
   return success();
-}
-
-void CallOp::getEffects(Effects &effects) {
-  addOrderEffects(*this, effects);
-  // What it touches the declaration says, which an analysis looks at.
-  effects.emplace_back(MemoryEffects::Read::get());
-  effects.emplace_back(MemoryEffects::Write::get());
 }
 
 //===----------------------------------------------------------------------===//
@@ -859,12 +865,12 @@ LogicalResult RegionOp::verifyRegions() {
   if (getBody().getNumArguments())
     return emitOpError("has a body with arguments, which nothing gives");
   WalkResult result = getBody().walk([&](Operation *op) {
-    bool isDevice =
-        isa_and_nonnull<GPUAsyncDialect, gpu::GPUDialect>(op->getDialect());
-    if (!isDevice ||
-        isa<LaunchOp, MemcpyOp, MemsetOp, CallOp, WindowOp, ConstantOp,
-            StreamCreateOp, StreamDestroyOp, StreamWaitOp, EventRecordOp,
-            EventReadyOp, EventDestroyOp, YieldOp>(op))
+    auto work = dyn_cast<WorkOpInterface>(op);
+    bool isDevice = work || isa_and_nonnull<GPUAsyncDialect, gpu::GPUDialect>(
+                                op->getDialect());
+    if (!isDevice || (work && work.isReplayable()) ||
+        isa<WindowOp, ConstantOp, StreamCreateOp, StreamDestroyOp, StreamWaitOp,
+            EventRecordOp, EventReadyOp, EventDestroyOp, YieldOp>(op))
       return WalkResult::advance();
     InFlightDiagnostic diag = emitOpError("holds '")
                               << op->getName()

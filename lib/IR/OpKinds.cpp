@@ -36,7 +36,7 @@ bool mlir::gpuasync::isStreamFormOp(Operation *op) {
 Operation *mlir::gpuasync::findDeviceWork(Operation *function) {
   Operation *found = nullptr;
   function->walk([&](Operation *op) {
-    if (!isa_and_nonnull<gpu::GPUDialect, GPUAsyncDialect>(op->getDialect()))
+    if (!isa_and_nonnull<gpu::GPUDialect>(op->getDialect()) && !isAsyncOp(op))
       return WalkResult::advance();
     found = op;
     return WalkResult::interrupt();

@@ -19,7 +19,7 @@ using namespace mlir::gpuasync;
 static LogicalResult verifyNested(ModuleOp nested) {
   LogicalResult result = success();
   nested.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (!isa_and_nonnull<gpu::GPUDialect, GPUAsyncDialect>(op->getDialect()))
+    if (!isa_and_nonnull<gpu::GPUDialect>(op->getDialect()) && !isAsyncOp(op))
       return WalkResult::advance();
     // Without the op's text, which is all that is in it.
     InFlightDiagnostic diag = emitError(

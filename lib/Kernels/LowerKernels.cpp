@@ -222,9 +222,10 @@ LogicalResult LowerKernelsPass::lowerModule(gpu::GPUModuleOp kernels) {
 SmallVector<Attribute>
 LowerKernelsPass::getUnknownKernels(gpu::BinaryOp binary) {
   llvm::SetVector<StringAttr> names;
-  binary->getParentOp()->walk([&](LaunchOp launch) {
-    if (launch.getKernelModuleName() == binary.getSymNameAttr())
-      names.insert(launch.getKernelName());
+  binary->getParentOp()->walk([&](WorkOpInterface work) {
+    if (runsKernel(work) &&
+        work.getCode().getRootReference() == binary.getSymNameAttr())
+      names.insert(work.getCode().getLeafReference());
   });
   SmallVector<Attribute> table;
   for (StringAttr name : names)

@@ -81,8 +81,7 @@ LogicalResult InputChecks::checkTypes(Operation *op, TypeRange types,
 static bool isForHost(Operation *op) {
   return isa<gpu::AsyncOpInterface, gpu::HostRegisterOp, gpu::HostUnregisterOp,
              gpu::SetDefaultDeviceOp>(op) ||
-         (isa_and_nonnull<GPUAsyncDialect>(op->getDialect()) &&
-          !isa<BinaryOp>(op));
+         (isAsyncOp(op) && !isa<BinaryOp>(op));
 }
 
 static Operation *getKernel(Operation *op) {
@@ -136,8 +135,7 @@ static Operation *findHostWork(Operation *function,
     return nullptr;
   Operation *found = nullptr;
   function->walk([&](Operation *op) {
-    if ((isa_and_nonnull<gpu::GPUDialect, GPUAsyncDialect>(op->getDialect()) &&
-         isForHost(op)) ||
+    if (isForHost(op) ||
         llvm::any_of(op->getResultTypes(), llvm::IsaPred<TensorType>))
       found = op;
     else if (auto call = dyn_cast<CallOpInterface>(op))
@@ -183,8 +181,7 @@ LogicalResult InputChecks::checkKernelCalls(ModuleOp module) {
 }
 
 LogicalResult InputChecks::check(Operation *op) {
-  if (isa_and_nonnull<gpu::GPUDialect, GPUAsyncDialect>(op->getDialect()) &&
-      isForHost(op))
+  if (isForHost(op))
     if (Operation *kernel = getKernel(op)) {
       InFlightDiagnostic diag = op->emitOpError(
           "is in a kernel, but only the host starts kernels, moves and "

@@ -24,7 +24,7 @@ using namespace mlir;
 static void warnOfHostLoops(ModuleOp module) {
   SmallVector<Operation *> parallel;
   WalkResult work = module.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (isa<gpu::LaunchOp, gpu::LaunchFuncOp, gpuasync::LaunchOp>(op))
+    if (isa<gpu::LaunchOp, gpu::LaunchFuncOp>(op) || gpuasync::runsKernel(op))
       return WalkResult::interrupt();
     if (isa<gpu::GPUModuleOp>(op))
       return WalkResult::skip();

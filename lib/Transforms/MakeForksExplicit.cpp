@@ -73,8 +73,7 @@ bool handlesTokens(Operation *op) {
   }
   if (op->getNumRegions())
     return carriesTokens(op);
-  return isa_and_nonnull<GPUAsyncDialect>(op->getDialect()) ||
-         isa<CallOpInterface, arith::SelectOp>(op);
+  return isAsyncOp(op) || isa<CallOpInterface, arith::SelectOp>(op);
 }
 
 LogicalResult checkMaker(Value token) {

@@ -103,8 +103,7 @@ bool hasTokens(TypeRange types) {
 bool isAboutDevice(Operation *root) {
   return root
       ->walk<WalkOrder::PreOrder>([](Operation *op) {
-        bool isDevice = isa_and_nonnull<gpu::GPUDialect, async::AsyncDialect,
-                                        GPUAsyncDialect>(op->getDialect()) ||
+        bool isDevice = isUpstreamOp(op) || isAsyncOp(op) ||
                         hasTokens(op->getOperandTypes()) ||
                         hasTokens(op->getResultTypes());
         return isDevice ? WalkResult::interrupt() : WalkResult::advance();

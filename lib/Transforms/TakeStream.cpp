@@ -82,8 +82,7 @@ static bool hostTakesPart(func::FuncOp function) {
     return true;
   return function
       ->walk([&](Operation *op) {
-        if (op == function || callsWithoutMemory(op) ||
-            isa_and_nonnull<GPUAsyncDialect>(op->getDialect()) ||
+        if (op == function || callsWithoutMemory(op) || isAsyncOp(op) ||
             op->hasTrait<OpTrait::HasRecursiveMemoryEffects>())
           return WalkResult::advance();
         return isa<CallOpInterface>(op) || !isMemoryEffectFree(op)
@@ -122,18 +121,32 @@ static bool isConstant(Value memref) {
   return global && global.getConstant();
 }
 
+/// What an op copies from or to memory that may be the host's.
+static SmallVector<WorkAccess> getHostAccesses(Operation *op,
+                                               func::FuncOp function) {
+  SmallVector<WorkAccess> accesses;
+  if (auto work = dyn_cast<WorkOpInterface>(op))
+    work.getWorkAccesses(accesses);
+  llvm::erase_if(accesses, [&](const WorkAccess &access) {
+    return !access.mayBePageable ||
+           isDeviceMemory(access.operand->get(), function);
+  });
+  return accesses;
+}
+
 /// The host's wait at the end of a function, if what it waits for can be left
 /// to the caller's stream; else null.
 static Operation *findLastWait(func::FuncOp function) {
   bool copies =
       function
           ->walk([&](Operation *op) {
-            auto copy = dyn_cast<MemcpyOp>(op);
             bool leaves =
-                (copy && !(isDeviceMemory(copy.getDestination(), function) &&
-                           (isDeviceMemory(copy.getSource(), function) ||
-                            isConstant(copy.getSource())))) ||
-                isa<HostRegisterOp, HostUnregisterOp>(op);
+                isa<HostRegisterOp, HostUnregisterOp>(op) ||
+                llvm::any_of(getHostAccesses(op, function),
+                             [](const WorkAccess &access) {
+                               return access.writes ||
+                                      !isConstant(access.operand->get());
+                             });
             return leaves ? WalkResult::interrupt() : WalkResult::advance();
           })
           .wasInterrupted();
@@ -149,11 +162,9 @@ static Operation *findLastWait(func::FuncOp function) {
 /// Whether something is copied from or to memory that may be the host's.
 static bool copiesHostMemory(func::FuncOp function) {
   return function
-      ->walk([&](MemcpyOp copy) {
-        return isDeviceMemory(copy.getDestination(), function) &&
-                       isDeviceMemory(copy.getSource(), function)
-                   ? WalkResult::advance()
-                   : WalkResult::interrupt();
+      ->walk([&](Operation *op) {
+        return getHostAccesses(op, function).empty() ? WalkResult::advance()
+                                                     : WalkResult::interrupt();
       })
       .wasInterrupted();
 }
@@ -173,7 +184,8 @@ static StreamCreateOp findFirstStream(func::FuncOp function) {
            });
   };
   for (Operation &op : function.front())
-    if (isa<LaunchOp, CallOp, MemcpyOp, MemsetOp>(op))
+    if (auto work = dyn_cast<WorkOpInterface>(op);
+        work && work.takesDeviceTime())
       for (Value operand : op.getOperands())
         if (auto create = operand.getDefiningOp<StreamCreateOp>();
             mayReplace(create))

@@ -73,8 +73,8 @@ static LogicalResult verifyRegion(RegionOp region) {
     return region.emitOpError("has a control-flow graph; in the stream form a "
                               "region is one block");
   WalkResult result = region.getBody().walk([&](Operation *op) {
-    if (isa_and_nonnull<GPUAsyncDialect, nvgpu::NVGPUDialect>(
-            op->getDialect()) ||
+    if (isAsyncOp(op) ||
+        isa_and_nonnull<nvgpu::NVGPUDialect>(op->getDialect()) ||
         op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
         isMemoryEffectFree(op))
       return WalkResult::advance();
@@ -105,8 +105,7 @@ static LogicalResult verifyStreamOps(Operation *op) {
     return op->emitOpError("has a token; in the stream form work is ordered by "
                            "streams and events (gpu-async-assign-streams)");
   // What goes through another op could be destroyed under two names.
-  bool owns = (isa_and_nonnull<GPUAsyncDialect>(op->getDialect()) &&
-               !isa<RegionOp, YieldOp>(op)) ||
+  bool owns = (isAsyncOp(op) && !isa<RegionOp, YieldOp>(op)) ||
               isa<CallOpInterface, FunctionOpInterface>(op) ||
               (op->hasTrait<OpTrait::ReturnLike>() &&
                isa<FunctionOpInterface>(op->getParentOp()) &&
@@ -134,7 +133,7 @@ static LogicalResult verifyLinearOps(Operation *op) {
   if (failed(verifyTokenOps(op)))
     return failure();
   bool owns =
-      isa_and_nonnull<GPUAsyncDialect>(op->getDialect()) ||
+      isAsyncOp(op) ||
       isa<CallOpInterface, FunctionOpInterface, BranchOpInterface,
           RegionBranchOpInterface, RegionBranchTerminatorOpInterface>(op) ||
       op->hasTrait<OpTrait::ReturnLike>();

@@ -52,6 +52,7 @@ def GPUAsync_Dialect : Dialect {
 
     `gpu_async.tile`, `array<i64: ...>` on a linalg op, has the sizes of its tiles.
   }];
+  let hasCanonicalizer = 1;
   let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;
   let extraClassDeclaration = [{

@@ -44,6 +44,40 @@ def GPUAsync_WorkOpInterface : OpInterface<"WorkOpInterface"> {
         Whether the op takes time on the device. Allocations and frees do not:
         they float onto the stream of their first or last user.
       }], "bool", "takesDeviceTime", (ins), [{}], [{ return true; }]>,
+    InterfaceMethod<[{
+        Adds what memory the op touches, but for what its code touches and for
+        memory that is a result, which the op allocates. The default is that it
+        reads and writes all memrefs and pointers among its operands.
+      }], "void", "getWorkAccesses",
+      (ins "::llvm::SmallVectorImpl<::mlir::gpuasync::WorkAccess> &":$accesses),
+      [{}], [{
+        ::mlir::gpuasync::detail::addAllOperands($_op, accesses);
+      }]>,
+    InterfaceMethod<[{
+        The kernel (`@module::@kernel`) or the library's function (`@function`)
+        that the op runs, null if it runs neither. Its body or declaration says
+        what it touches through `getCodeArguments`, and whether it may wait for
+        other work; `getWorkAccesses` is not asked then.
+      }], "::mlir::SymbolRefAttr", "getCode", (ins), [{}], [{ return {}; }]>,
+    InterfaceMethod<"The operands that the code is given.",
+      "::mlir::OperandRange", "getCodeArguments", (ins), [{}], [{
+        return $_op->getOperands().take_front(0);
+      }]>,
+    InterfaceMethod<[{
+        Whether a function of a library enqueues the work, while the op itself
+        is enqueued.
+      }], "bool", "callsLibrary", (ins), [{}], [{
+        return ::llvm::isa_and_nonnull<::mlir::FlatSymbolRefAttr>($_op.getCode());
+      }]>,
+    InterfaceMethod<[{
+        Why the work may wait for other work than its tokens, whatever its code
+        says; empty if it does not.
+      }], "::llvm::StringRef", "getBlockingReason", (ins), [{}],
+      [{ return {}; }]>,
+    InterfaceMethod<[{
+        Whether the runtime may record the op in a region and run it again.
+      }], "bool", "isReplayable", (ins), [{}],
+      [{ return $_op.takesDeviceTime(); }]>,
   ];
   let verify = [{
     return ::mlir::gpuasync::detail::verifyWorkOp($_op);

@@ -10,8 +10,7 @@
 
 include "GPUAsync/IR/GPUAsyncAttrs.td"
 include "GPUAsync/IR/GPUAsyncDialect.td"
-include "GPUAsync/IR/GPUAsyncInterfaces.td"
-include "GPUAsync/IR/GPUAsyncTypes.td"
+include "GPUAsync/IR/GPUAsyncWork.td"
 include "mlir/Dialect/LLVMIR/LLVMOpBase.td"
 include "mlir/IR/CommonTypeConstraints.td"
 include "mlir/IR/CommonAttrConstraints.td"
@@ -104,14 +103,27 @@ def GPUAsync_ReleaseOp : GPUAsync_Op<"release", [
 // Work
 //===----------------------------------------------------------------------===//
 
-// Operands and results that all work ops share: `async [%t, ...]` in the token
-// and linear forms, `on %stream id(1 after [0])` in the stream form.
-class GPUAsync_WorkOp<string mnemonic, list<Trait> traits = []>
-    : GPUAsync_Op<mnemonic, !listconcat([
-        AttrSizedOperandSegments, GPUAsync_WorkOpInterface,
-        DeclareOpInterfaceMethods<MemoryEffectsOpInterface>], traits)>;
+class GPUAsync_WorkOp<string mnemonic, dag operands, string format,
+                      list<Trait> traits = []>
+    : GPUAsync_WorkOpOf<GPUAsync_Dialect, mnemonic, operands, format, traits>;
 
-def GPUAsync_LaunchOp : GPUAsync_WorkOp<"launch", [
+def GPUAsync_LaunchOp : GPUAsync_WorkOp<"launch",
+        (ins SymbolRefAttr:$kernel,
+             Index:$gridSizeX, Index:$gridSizeY, Index:$gridSizeZ,
+             Index:$blockSizeX, Index:$blockSizeY, Index:$blockSizeZ,
+             Variadic<Index>:$clusterSizes,
+             Optional<I32>:$dynamicSharedMemorySize,
+             UnitAttr:$cooperative,
+             Variadic<AnyType>:$kernelOperands), [{
+    $kernel
+    `blocks` `in` `(` $gridSizeX `,` $gridSizeY `,` $gridSizeZ `)`
+    `threads` `in` `(` $blockSizeX `,` $blockSizeY `,` $blockSizeZ `)`
+    (`clusters` `in` `(` $clusterSizes^ `)`)?
+    (`dynamic_shared_memory_size` $dynamicSharedMemorySize^)?
+    (`cooperative` $cooperative^)?
+    custom<LaunchArguments>($kernelOperands, type($kernelOperands))
+    attr-dict
+  }], [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "launches a kernel";
   let description = [{
@@ -133,39 +145,26 @@ def GPUAsync_LaunchOp : GPUAsync_WorkOp<"launch", [
            threads in (%c128, %c1, %c1) dynamic_shared_memory_size %n cooperative
     ```
   }];
-  let arguments = (ins Variadic<GPUAsync_Token>:$asyncDependencies,
-                       Optional<GPUAsync_Stream>:$stream,
-                       OptionalAttr<I64Attr>:$id,
-                       OptionalAttr<DenseI64ArrayAttr>:$after,
-                       SymbolRefAttr:$kernel,
-                       Index:$gridSizeX, Index:$gridSizeY, Index:$gridSizeZ,
-                       Index:$blockSizeX, Index:$blockSizeY, Index:$blockSizeZ,
-                       Variadic<Index>:$clusterSizes,
-                       Optional<I32>:$dynamicSharedMemorySize,
-                       UnitAttr:$cooperative,
-                       Variadic<AnyType>:$kernelOperands);
-  let results = (outs Optional<GPUAsync_Token>:$asyncToken);
-  let assemblyFormat = [{
-    custom<Order>(type($asyncToken), $asyncDependencies, $stream, $id, $after)
-    $kernel
-    `blocks` `in` `(` $gridSizeX `,` $gridSizeY `,` $gridSizeZ `)`
-    `threads` `in` `(` $blockSizeX `,` $blockSizeY `,` $blockSizeZ `)`
-    (`clusters` `in` `(` $clusterSizes^ `)`)?
-    (`dynamic_shared_memory_size` $dynamicSharedMemorySize^)?
-    (`cooperative` $cooperative^)?
-    custom<LaunchArguments>($kernelOperands, type($kernelOperands))
-    attr-dict
-  }];
   let hasVerifier = 1;
-  let hasCanonicalizer = 1;
   let extraClassDeclaration = [{
     /// The gpu.module, gpu.binary or gpu_async.binary of the kernel.
     ::mlir::StringAttr getKernelModuleName() { return getKernel().getRootReference(); }
     ::mlir::StringAttr getKernelName() { return getKernel().getLeafReference(); }
+    ::mlir::SymbolRefAttr getCode() { return getKernel(); }
+    ::mlir::OperandRange getCodeArguments() { return getKernelOperands(); }
+    ::llvm::StringRef getBlockingReason() {
+      return getCooperative() ? "its blocks may wait for each other" : "";
+    }
   }];
 }
 
-def GPUAsync_AllocOp : GPUAsync_WorkOp<"alloc"> {
+def GPUAsync_AllocOp : GPUAsync_WorkOp<"alloc",
+        (ins Variadic<Index>:$dynamicSizes,
+             Variadic<Index>:$symbolOperands,
+             UnitAttr:$hostShared), [{
+    (`host_shared` $hostShared^)? `(` $dynamicSizes `)`
+    (`` `[` $symbolOperands^ `]`)? attr-dict `:` type($memref)
+  }]> {
   let summary = "allocates device or host-shared memory";
   let description = [{
     The memory may be used by ops that come after the token. With `host_shared`
@@ -180,28 +179,18 @@ def GPUAsync_AllocOp : GPUAsync_WorkOp<"alloc"> {
     %x = gpu_async.alloc on %s (%n) : memref<?xf32>
     ```
   }];
-  let arguments = (ins Variadic<GPUAsync_Token>:$asyncDependencies,
-                       Optional<GPUAsync_Stream>:$stream,
-                       OptionalAttr<I64Attr>:$id,
-                       OptionalAttr<DenseI64ArrayAttr>:$after,
-                       Variadic<Index>:$dynamicSizes,
-                       Variadic<Index>:$symbolOperands,
-                       UnitAttr:$hostShared);
   let results = (outs AnyMemRef:$memref,
                       Optional<GPUAsync_Token>:$asyncToken);
-  let assemblyFormat = [{
-    custom<Order>(type($asyncToken), $asyncDependencies, $stream, $id, $after)
-    (`host_shared` $hostShared^)? `(` $dynamicSizes `)`
-    (`` `[` $symbolOperands^ `]`)? attr-dict `:` type($memref)
-  }];
   let hasVerifier = 1;
-  let hasCanonicalizer = 1;
   let extraClassDeclaration = [{
     bool takesDeviceTime() { return false; }
   }];
 }
 
-def GPUAsync_DeallocOp : GPUAsync_WorkOp<"dealloc"> {
+def GPUAsync_DeallocOp : GPUAsync_WorkOp<"dealloc",
+        (ins AnyMemRef:$memref), [{
+    $memref attr-dict `:` type($memref)
+  }]> {
   let summary = "frees memory of gpu_async.alloc";
   let description = [{
     The memory goes back once the tokens that the op takes are reached.
@@ -213,19 +202,9 @@ def GPUAsync_DeallocOp : GPUAsync_WorkOp<"dealloc"> {
     %t = gpu_async.dealloc async [%a, %b] %m : memref<?xf32>
     ```
   }];
-  let arguments = (ins Variadic<GPUAsync_Token>:$asyncDependencies,
-                       Optional<GPUAsync_Stream>:$stream,
-                       OptionalAttr<I64Attr>:$id,
-                       OptionalAttr<DenseI64ArrayAttr>:$after,
-                       AnyMemRef:$memref);
-  let results = (outs Optional<GPUAsync_Token>:$asyncToken);
-  let assemblyFormat = [{
-    custom<Order>(type($asyncToken), $asyncDependencies, $stream, $id, $after)
-    $memref attr-dict `:` type($memref)
-  }];
-  let hasCanonicalizer = 1;
   let extraClassDeclaration = [{
     bool takesDeviceTime() { return false; }
+    void getWorkAccesses(::llvm::SmallVectorImpl<::mlir::gpuasync::WorkAccess> &accesses);
   }];
 }
 
@@ -312,7 +291,10 @@ def GPUAsync_ResidentOp : GPUAsync_Op<"resident", [
   let hasVerifier = 1;
 }
 
-def GPUAsync_MemcpyOp : GPUAsync_WorkOp<"memcpy"> {
+def GPUAsync_MemcpyOp : GPUAsync_WorkOp<"memcpy",
+        (ins AnyMemRef:$destination, AnyMemRef:$source), [{
+    $destination `,` $source attr-dict `:` type($destination) `,` type($source)
+  }]> {
   let summary = "copies between device, host-shared and host memory";
   let description = [{
     Copies `source` to `destination`: same element type and shape, any strides.
@@ -325,21 +307,16 @@ def GPUAsync_MemcpyOp : GPUAsync_WorkOp<"memcpy"> {
     %t = gpu_async.memcpy async [%d] %dst, %src : memref<?xf32, 1>, memref<?xf32>
     ```
   }];
-  let arguments = (ins Variadic<GPUAsync_Token>:$asyncDependencies,
-                       Optional<GPUAsync_Stream>:$stream,
-                       OptionalAttr<I64Attr>:$id,
-                       OptionalAttr<DenseI64ArrayAttr>:$after,
-                       AnyMemRef:$destination, AnyMemRef:$source);
-  let results = (outs Optional<GPUAsync_Token>:$asyncToken);
-  let assemblyFormat = [{
-    custom<Order>(type($asyncToken), $asyncDependencies, $stream, $id, $after)
-    $destination `,` $source attr-dict `:` type($destination) `,` type($source)
-  }];
   let hasVerifier = 1;
-  let hasCanonicalizer = 1;
+  let extraClassDeclaration = [{
+    void getWorkAccesses(::llvm::SmallVectorImpl<::mlir::gpuasync::WorkAccess> &accesses);
+  }];
 }
 
-def GPUAsync_MemsetOp : GPUAsync_WorkOp<"memset"> {
+def GPUAsync_MemsetOp : GPUAsync_WorkOp<"memset",
+        (ins AnyMemRef:$destination, AnyType:$value), [{
+    $destination `,` $value attr-dict `:` type($destination) `,` type($value)
+  }]> {
   let summary = "sets all elements of a memref to one value";
   let description = [{
     Any element type of 1, 2, 4, 8 or 16 bytes, any strides. A pattern that the
@@ -353,21 +330,17 @@ def GPUAsync_MemsetOp : GPUAsync_WorkOp<"memset"> {
     %t = gpu_async.memset async [%d] %m, %zero : memref<?xf64, 1>, f64
     ```
   }];
-  let arguments = (ins Variadic<GPUAsync_Token>:$asyncDependencies,
-                       Optional<GPUAsync_Stream>:$stream,
-                       OptionalAttr<I64Attr>:$id,
-                       OptionalAttr<DenseI64ArrayAttr>:$after,
-                       AnyMemRef:$destination, AnyType:$value);
-  let results = (outs Optional<GPUAsync_Token>:$asyncToken);
-  let assemblyFormat = [{
-    custom<Order>(type($asyncToken), $asyncDependencies, $stream, $id, $after)
-    $destination `,` $value attr-dict `:` type($destination) `,` type($value)
-  }];
   let hasVerifier = 1;
-  let hasCanonicalizer = 1;
+  let extraClassDeclaration = [{
+    void getWorkAccesses(::llvm::SmallVectorImpl<::mlir::gpuasync::WorkAccess> &accesses);
+  }];
 }
 
-def GPUAsync_CallOp : GPUAsync_WorkOp<"call", [
+def GPUAsync_CallOp : GPUAsync_WorkOp<"call",
+        (ins FlatSymbolRefAttr:$callee,
+             Variadic<AnyType>:$arguments), [{
+    $callee `` custom<CallArguments>($arguments, type($arguments)) attr-dict
+  }], [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "calls a library's function that enqueues device work";
   let description = [{
@@ -397,18 +370,10 @@ def GPUAsync_CallOp : GPUAsync_WorkOp<"call", [
     gpu_async.call on %s id(1 after [0]) @axpy(%x : memref<?xf32>, %y : memref<?xf32>, %a : f32)
     ```
   }];
-  let arguments = (ins Variadic<GPUAsync_Token>:$asyncDependencies,
-                       Optional<GPUAsync_Stream>:$stream,
-                       OptionalAttr<I64Attr>:$id,
-                       OptionalAttr<DenseI64ArrayAttr>:$after,
-                       FlatSymbolRefAttr:$callee,
-                       Variadic<AnyType>:$arguments);
-  let results = (outs Optional<GPUAsync_Token>:$asyncToken);
-  let assemblyFormat = [{
-    custom<Order>(type($asyncToken), $asyncDependencies, $stream, $id, $after)
-    $callee `` custom<CallArguments>($arguments, type($arguments)) attr-dict
+  let extraClassDeclaration = [{
+    ::mlir::SymbolRefAttr getCode() { return getCalleeAttr(); }
+    ::mlir::OperandRange getCodeArguments() { return getArguments(); }
   }];
-  let hasCanonicalizer = 1;
 }
 
 def GPUAsync_HostRegisterOp : GPUAsync_Op<"host_register", [

@@ -24,7 +24,8 @@ bool isKernelCode(Operation *op);
 bool isUpstreamOp(Operation *op);
 
 /// The first op in `function` by which the program gives a device work or
-/// memory itself: of the gpu dialect or of ours. Null: there is none.
+/// memory itself: of the gpu dialect, of ours, or work of another one. Null:
+/// there is none.
 Operation *findDeviceWork(Operation *function);
 
 /// Whether `op`, which is no work, belongs to the stream form only.

@@ -601,22 +601,21 @@ gpuasync::findBlockingPoint(FunctionOpInterface function,
 }
 
 std::optional<BlockingPoint> BlockingTable::lookup(Operation *op) {
-  if (auto call = dyn_cast<CallOp>(op)) {
-    Operation *callee =
-        symbols.lookupNearestSymbolFrom(call, call.getCalleeAttr());
-    if (callee && callee->hasAttr(GPUAsyncDialect::getNonblockingName()))
+  auto work = dyn_cast<WorkOpInterface>(op);
+  if (!work || op->hasAttr(GPUAsyncDialect::getNonblockingName()))
+    return std::nullopt;
+  if (StringRef reason = work.getBlockingReason(); !reason.empty())
+    return BlockingPoint{op, reason};
+  SymbolRefAttr code = work.getCode();
+  if (!code)
+    return std::nullopt;
+  Operation *symbol = symbols.lookupNearestSymbolFrom(op, code);
+  if (!runsKernel(op)) {
+    if (symbol && symbol->hasAttr(GPUAsyncDialect::getNonblockingName()))
       return std::nullopt;
-    return BlockingPoint{call, "a library's function may wait for anything"};
+    return BlockingPoint{op, "a library's function may wait for anything"};
   }
-  auto launch = dyn_cast<LaunchOp>(op);
-  if (!launch)
-    return std::nullopt;
-  if (launch->hasAttr(GPUAsyncDialect::getNonblockingName()))
-    return std::nullopt;
-  if (launch.getCooperative())
-    return BlockingPoint{launch, "its blocks may wait for each other"};
-  auto kernel = dyn_cast_or_null<FunctionOpInterface>(
-      symbols.lookupNearestSymbolFrom(launch, launch.getKernel()));
+  auto kernel = dyn_cast_or_null<FunctionOpInterface>(symbol);
   if (!kernel)
     return BlockingPoint{nullptr, "its kernel has no body here"};
   auto [known, isNew] = points.try_emplace(kernel);

@@ -267,28 +267,67 @@ static std::optional<Window::Range> narrow(const Window::Range &range,
 
 /// Follows a subview: `dims` says which of the window's ranges each dimension
 /// of the source goes along, -1 if along no constant.
-static void narrow(memref::SubViewOp view, Window &window,
+static void narrow(ArrayRef<OpFoldResult> offsets, ArrayRef<OpFoldResult> sizes,
+                   ArrayRef<OpFoldResult> strides, Window &window,
                    SmallVectorImpl<int> &dims) {
-  llvm::SmallBitVector dropped = view.getDroppedDims();
-  SmallVector<int> result;
   for (auto [index, dim] : llvm::enumerate(dims)) {
     std::optional<Window::Range> range;
     if (dim >= 0)
-      range = narrow(window.ranges[dim],
-                     getConstantIntValue(view.getMixedOffsets()[index]),
-                     getConstantIntValue(view.getMixedSizes()[index]),
-                     getConstantIntValue(view.getMixedStrides()[index]));
+      range = narrow(window.ranges[dim], getConstantIntValue(offsets[index]),
+                     getConstantIntValue(sizes[index]),
+                     getConstantIntValue(strides[index]));
     if (range)
       window.ranges[dim] = *range;
-    if (!dropped.test(index))
-      result.push_back(range ? dim : -1);
+    else
+      dim = -1;
   }
-  dims = result;
+}
+
+static void narrow(memref::SubViewOp view, Window &window,
+                   SmallVectorImpl<int> &dims) {
+  narrow(view.getMixedOffsets(), view.getMixedSizes(), view.getMixedStrides(),
+         window, dims);
+  llvm::SmallBitVector dropped = view.getDroppedDims();
+  unsigned index = 0;
+  llvm::erase_if(dims, [&](int) { return dropped.test(index++); });
+}
+
+/// Makes the bytes those of a part of `type`, whose bytes they are. Parts that
+/// constants do not tell leave all of them.
+static void narrowBytes(MemRefType type, const WorkAccess &part,
+                        Window &window) {
+  auto offsets = getConstantIntValues(part.offsets);
+  auto sizes = getConstantIntValues(part.sizes);
+  auto steps = getConstantIntValues(part.strides);
+  SmallVector<int64_t> strides;
+  int64_t start;
+  if (!window.offset || !offsets || !sizes || !steps ||
+      failed(type.getStridesAndOffset(strides, start)))
+    return;
+  int64_t bytes = getElementBytes(type.getElementType());
+  std::optional<int64_t> offset = window.offset;
+  SmallVector<Window::Dim, 4> dims;
+  for (auto [stride, from, size, step] :
+       llvm::zip_equal(strides, *offsets, *sizes, *steps)) {
+    std::optional<int64_t> apart = llvm::checkedMul(stride, bytes);
+    std::optional<int64_t> between =
+        apart ? llvm::checkedMul(*apart, step) : std::nullopt;
+    offset = apart && offset ? llvm::checkedMulAdd(*apart, from, *offset)
+                             : std::nullopt;
+    if (!offset || !between || *between <= 0 || from < 0)
+      return;
+    if (size != 1)
+      dims.push_back({*between, size});
+  }
+  dims.push_back({1, bytes});
+  window.offset = offset;
+  window.dims = std::move(dims);
 }
 
 /// What the views of `chain`, the first of which is the last taken, leave of
-/// `base`.
-static Window windowOf(Value base, ArrayRef<Value> chain) {
+/// `base`, and `part` of that.
+static Window windowOf(Value base, ArrayRef<Value> chain,
+                       const WorkAccess *part) {
   Window window;
   // Bytes: the first view, seen from the use, whose place is static; what comes
   // after must stay in it.
@@ -311,6 +350,8 @@ static Window windowOf(Value base, ArrayRef<Value> chain) {
     window.offset = std::nullopt;
   if (!window.offset)
     window.dims.clear();
+  else if (part)
+    narrowBytes(cast<MemRefType>(chain.front().getType()), *part, window);
 
   // Indices: along the subviews of one value.
   SmallVector<int> dims;
@@ -347,6 +388,8 @@ static Window windowOf(Value base, ArrayRef<Value> chain) {
       setRoot(value);
     }
   }
+  if (part && window.root)
+    narrow(part->offsets, part->sizes, part->strides, window, dims);
   // The whole of a base is any part of it.
   auto isWhole = [&] {
     auto type = dyn_cast<MemRefType>(base.getType());
@@ -441,9 +484,9 @@ static std::optional<Base> follow(Path &path) {
   return Base();
 }
 
-/// What may be touched through `memory`: an access for each base that it may be
-/// of.
-static Accesses findAccesses(Value memory) {
+/// What may be touched through `memory`, or `part` of it: an access for each
+/// base that it may be of.
+static Accesses findAccesses(Value memory, const WorkAccess *part = nullptr) {
   // Choices between choices lead to the same memory in many ways.
   constexpr unsigned maxPaths = 64;
   SmallVector<Path, 1> paths{{memory, {}, {}, {}}};
@@ -455,7 +498,7 @@ static Accesses findAccesses(Value memory) {
     std::optional<Base> base = follow(path);
     bool isKnown = !base || base->kind != Base::Unknown;
     if (isKnown && !path.chosen)
-      path.chosen = windowOf(path.value, path.views);
+      path.chosen = windowOf(path.value, path.views, part);
     if (base) {
       Access access{*base, /*writes=*/false, Window(), path.distinct};
       if (isKnown)
@@ -530,7 +573,7 @@ bool gpuasync::mayConflict(ArrayRef<Access> first, ArrayRef<Access> second) {
   });
 }
 
-static void addLaunchAccesses(Operation *launch, SymbolRefAttr kernel,
+static void addKernelAccesses(Operation *launch, SymbolRefAttr kernel,
                               OperandRange operands, KernelTable &kernels,
                               Accesses &accesses) {
   const KernelEffects &effects = kernels.lookup(launch, kernel);
@@ -571,10 +614,9 @@ static void addLaunchAccesses(Operation *launch, SymbolRefAttr kernel,
     accesses.push_back({{Base::Output, {}, Attribute()}, /*writes=*/true});
 }
 
-static void addCallAccesses(CallOp call, KernelTable &kernels,
-                            Accesses &accesses) {
-  const KernelEffects &effects =
-      kernels.lookupLibrary(call, call.getCalleeAttr());
+static void addLibraryAccesses(WorkOpInterface call, KernelTable &kernels,
+                               Accesses &accesses) {
+  const KernelEffects &effects = kernels.lookupLibrary(call, call.getCode());
   if (!effects.isKnown)
     accesses.push_back({Base(), /*writes=*/true});
   if (effects.serial)
@@ -582,7 +624,7 @@ static void addCallAccesses(CallOp call, KernelTable &kernels,
   if (!effects.isKnown)
     return;
   for (auto [operand, argument] :
-       llvm::zip_equal(call.getArguments(), effects.arguments)) {
+       llvm::zip_equal(call.getCodeArguments(), effects.arguments)) {
     auto memref = dyn_cast<BaseMemRefType>(operand.getType());
     if (memref)
       addAccess(operand, argument.writes, accesses);
@@ -594,40 +636,57 @@ static void addCallAccesses(CallOp call, KernelTable &kernels,
   }
 }
 
+static void addWorkAccesses(WorkOpInterface work, KernelTable &kernels,
+                            Accesses &accesses) {
+  if (runsKernel(work))
+    return addKernelAccesses(work, work.getCode(), work.getCodeArguments(),
+                             kernels, accesses);
+  if (work.getCode())
+    return addLibraryAccesses(work, kernels, accesses);
+  SmallVector<WorkAccess> touched;
+  work.getWorkAccesses(touched);
+  for (const WorkAccess &access : touched) {
+    bool writes = access.writes || access.frees;
+    Value memory = access.operand->get();
+    if (!isMemory(memory.getType())) {
+      accesses.push_back({Base(), writes});
+      continue;
+    }
+    for (Access &found :
+         findAccesses(memory, access.sizes.empty() ? nullptr : &access)) {
+      found.writes = writes;
+      accesses.push_back(std::move(found));
+    }
+  }
+  for (Value result : work->getResults())
+    if (isMemory(result.getType()))
+      addAccess(result, /*writes=*/true, accesses);
+}
+
 Accesses gpuasync::deviceAccesses(Operation *op, KernelTable &kernels) {
   Accesses accesses;
   llvm::TypeSwitch<Operation *>(op)
-      .Case<gpu::LaunchFuncOp>([&](gpu::LaunchFuncOp launch) {
-        addLaunchAccesses(op, launch.getKernel(), launch.getKernelOperands(),
+      .Case([&](WorkOpInterface work) {
+        addWorkAccesses(work, kernels, accesses);
+      })
+      .Case([&](gpu::LaunchFuncOp launch) {
+        addKernelAccesses(op, launch.getKernel(), launch.getKernelOperands(),
                           kernels, accesses);
       })
-      .Case<LaunchOp>([&](LaunchOp launch) {
-        addLaunchAccesses(op, launch.getKernel(), launch.getKernelOperands(),
-                          kernels, accesses);
-      })
-      .Case<CallOp>(
-          [&](CallOp call) { addCallAccesses(call, kernels, accesses); })
-      .Case<gpu::MemcpyOp>([&](gpu::MemcpyOp copy) {
+      .Case([&](gpu::MemcpyOp copy) {
         addAccess(copy.getDst(), /*writes=*/true, accesses);
         addAccess(copy.getSrc(), /*writes=*/false, accesses);
       })
-      .Case<MemcpyOp>([&](MemcpyOp copy) {
-        addAccess(copy.getDestination(), /*writes=*/true, accesses);
-        addAccess(copy.getSource(), /*writes=*/false, accesses);
-      })
-      .Case<gpu::MemsetOp>([&](gpu::MemsetOp set) {
+      .Case([&](gpu::MemsetOp set) {
         addAccess(set.getDst(), /*writes=*/true, accesses);
       })
-      .Case<MemsetOp>([&](MemsetOp set) {
-        addAccess(set.getDestination(), /*writes=*/true, accesses);
-      })
-      .Case<gpu::AllocOp, AllocOp, gpu::DeallocOp, DeallocOp>([&](auto memory) {
+      .Case<gpu::AllocOp, gpu::DeallocOp>([&](auto memory) {
         addAccess(memory.getMemref(), /*writes=*/true, accesses);
       })
-      .Case<gpu::HostUnregisterOp>([&](gpu::HostUnregisterOp unregister) {
+      .Case([&](gpu::HostUnregisterOp unregister) {
         addAccess(unregister.getValue(), /*writes=*/true, accesses);
       })
-      .Case<HostUnregisterOp>([&](HostUnregisterOp unregister) {
+      .Case([&](HostUnregisterOp unregister) {
         addAccess(unregister.getMemref(), /*writes=*/true, accesses);
       });
   return accesses;
@@ -811,8 +870,8 @@ const MemoryFacts::Summary &MemoryFacts::summarize(Operation *op) {
 bool MemoryFacts::addHostAccesses(Operation *op, Accesses &accesses) {
   if (hasNoHostAccesses(op))
     return true;
-  if (isa_and_nonnull<GPUAsyncDialect, gpu::GPUDialect>(op->getDialect()) &&
-      !isa<ConstantOp, ResidentOp>(op))
+  if (isa_and_nonnull<gpu::GPUDialect>(op->getDialect()) ||
+      (isAsyncOp(op) && !isa<ConstantOp, ResidentOp>(op)))
     return false;
   if (auto call = dyn_cast<CallOpInterface>(op)) {
     Operation *callee = call.resolveCallableInTable(&symbols);

@@ -148,10 +148,8 @@ static std::string describe(Operation *op) {
   std::string text;
   llvm::raw_string_ostream os(text);
   os << op->getName().stripDialect();
-  if (auto launch = dyn_cast<LaunchOp>(op))
-    os << " " << launch.getKernel();
-  if (auto call = dyn_cast<CallOp>(op))
-    os << " " << call.getCalleeAttr();
+  if (SymbolRefAttr code = getCode(op))
+    os << " " << code;
   if (auto loc = op->getLoc()->findInstanceOf<FileLineColLoc>())
     os << " at " << loc.getFilename().getValue() << ":" << loc.getLine();
   return text;
@@ -214,11 +212,10 @@ void ScheduleReader::addWork(WorkOpInterface work) {
 
   Operation *op = work;
   bool isMemory = !work.takesDeviceTime();
-  std::string label = op->getName().stripDialect().str();
-  if (auto launch = dyn_cast<LaunchOp>(op))
-    label = launch.getKernelName().str();
-  if (auto call = dyn_cast<CallOp>(op))
-    label = call.getCallee().str();
+  SymbolRefAttr code = work.getCode();
+  std::string label =
+      (code ? code.getLeafReference().getValue() : op->getName().stripDialect())
+          .str();
 
   unsigned number;
   if (isMemory && lane.open && lane.waits.empty() && lane.last >= 0 &&

@@ -741,6 +741,13 @@ void SizeChecks::visitOp(Operation *op) {
         compareAll({copy.getSource(), copy.getDestination()}, -1,
                    "source and destination");
       })
+      .Case([&](gpuasync::WorkOpInterface work) {
+        SmallVector<WorkAccess> accesses;
+        work.getWorkAccesses(accesses);
+        for (const WorkAccess &access : accesses)
+          visitSlice(op, access.operand->get(), access.offsets, access.sizes,
+                     access.strides, "leaves its memory");
+      })
       .Case([&](bufferization::MaterializeInDestinationOp write) {
         compareAll({write.getSource(), write.getDest()}, -1,
                    "source and destination");

@@ -39,8 +39,7 @@ Position runtime::getPosition(Location loc) {
 }
 
 bool runtime::isDeviceOp(Operation *op) {
-  return (isa_and_nonnull<GPUAsyncDialect>(op->getDialect()) &&
-          !isa<BinaryOp, YieldOp>(op)) ||
+  return (isAsyncOp(op) && !isa<BinaryOp, YieldOp>(op)) ||
          isa<nvgpu::TmaCreateDescriptorOp>(op);
 }
 

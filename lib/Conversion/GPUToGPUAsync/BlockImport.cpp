@@ -402,7 +402,7 @@ void BlockImport::importOp(Operation *op, Fiber &fiber) {
     return importExecute(execute, fiber);
   if (auto await = dyn_cast<async::AwaitOp>(op))
     return importAwait(await, fiber);
-  if (isa_and_nonnull<GPUAsyncDialect>(op->getDialect()))
+  if (isAsyncOp(op))
     return readTokenForm(op, fiber);
   if (isa<func::CallOp>(op) && hasTokens(op))
     return importTokenCall(cast<func::CallOp>(op), fiber);

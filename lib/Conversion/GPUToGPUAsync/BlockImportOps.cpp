@@ -473,9 +473,7 @@ void BlockImport::importHostOp(Operation *op, Fiber &fiber) {
 
 bool upstream::isPlainHostCode(Operation *op) {
   return !op->walk<WalkOrder::PreOrder>([](Operation *inner) {
-              if (isa_and_nonnull<gpu::GPUDialect, async::AsyncDialect,
-                                  GPUAsyncDialect>(inner->getDialect()) ||
-                  hasTokens(inner))
+              if (isUpstreamOp(inner) || isAsyncOp(inner) || hasTokens(inner))
                 return WalkResult::interrupt();
               return WalkResult::advance();
             }).wasInterrupted();

@@ -54,9 +54,8 @@ RegionUses BlockImport::findUses(Operation *op) {
       uses.sync.append(deviceAccesses(inner, state.kernels));
       return;
     }
-    if (isDevice || asyncOp || hasTokens(inner) ||
-        isa_and_nonnull<gpu::GPUDialect, async::AsyncDialect, GPUAsyncDialect>(
-            inner->getDialect()))
+    if (isDevice || asyncOp || hasTokens(inner) || isUpstreamOp(inner) ||
+        isAsyncOp(inner))
       return;
     // Ops of linalg have effects besides those of their regions.
     if (inner->hasTrait<OpTrait::HasRecursiveMemoryEffects>() &&

@@ -20,12 +20,20 @@ using namespace mlir::gpuasync::cpu;
 
 /// Finds the block sizes that all launches of a kernel agree about.
 void CPULowering::findBlockSizes() {
-  source->getParentOp()->walk([&](LaunchOp launch) {
-    if (launch.getKernelModuleName() != source.getNameAttr())
+  source->getParentOp()->walk([&](WorkOpInterface work) {
+    if (!runsKernel(work) ||
+        work.getCode().getRootReference() != source.getNameAttr())
       return;
+    auto [known, isFirst] =
+        blockSizes.try_emplace(work.getCode().getLeafReference());
+    auto launch = dyn_cast<LaunchOp>(*work);
+    if (!launch) {
+      // Another dialect's op has block sizes of its own.
+      known->second = {};
+      return;
+    }
     Value sizes[] = {launch.getBlockSizeX(), launch.getBlockSizeY(),
                      launch.getBlockSizeZ()};
-    auto [known, isFirst] = blockSizes.try_emplace(launch.getKernelName());
     for (auto [size, value] : llvm::zip_equal(known->second, sizes)) {
       APInt constant;
       int64_t here = matchPattern(value, m_ConstantInt(&constant))

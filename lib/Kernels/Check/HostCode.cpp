@@ -10,6 +10,7 @@
 #include "GPUAsync/Analysis/Memory/TypeLayout.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
 #include "Instrumenter.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;
@@ -41,9 +42,10 @@ private:
   void instrumentCopy(memref::CopyOp op);
   void instrumentAlloc(Value memref);
   void instrumentFree(Operation *op, Value address);
-  void instrumentStart(Operation *op, Value memref);
+  void instrumentStart(Operation *op, const WorkAccess &access);
   void instrumentCall(func::CallOp op);
-  void instrumentLibraryCall(CallOp op);
+  void instrumentWork(WorkOpInterface op);
+  void tell(WorkOpInterface op, Value operand, bool reads, bool writes);
 
   KernelTable effects;
 };
@@ -132,17 +134,21 @@ void HostInstrumenter::instrumentCopy(memref::CopyOp op) {
 }
 
 /// The runtime is told where a copy begins, but not of what that is a part.
-void HostInstrumenter::instrumentStart(Operation *op, Value memref) {
+void HostInstrumenter::instrumentStart(Operation *op,
+                                       const WorkAccess &access) {
+  Value memref = access.operand->get();
   auto type = dyn_cast<MemRefType>(memref.getType());
   SmallVector<int64_t> strides;
   int64_t offset = 0;
-  if (!type || failed(type.getStridesAndOffset(strides, offset)) || !offset ||
-      !hasAddresses(memref))
+  if (!type || failed(type.getStridesAndOffset(strides, offset)) ||
+      (!offset && access.offsets.empty()) || !hasAddresses(memref))
     return;
   loc = op->getLoc();
   builder.setInsertionPoint(op);
-  SmallVector<Value> zeros(type.getRank(), index(0));
-  auto [address, base] = getAddress({memref, zeros});
+  SmallVector<Value> first(type.getRank(), index(0));
+  if (!access.offsets.empty())
+    first = getValueOrCreateConstantIndexOp(builder, loc, access.offsets);
+  auto [address, base] = getAddress({memref, first});
   call("gpuasync_check_start_of", Type(),
        {address, base, getSite(op, op->getName().getStringRef())});
 }
@@ -177,26 +183,43 @@ void HostInstrumenter::instrumentCall(func::CallOp op) {
   }
 }
 
-/// What the declaration says is touched, with the next call.
-void HostInstrumenter::instrumentLibraryCall(CallOp op) {
-  const KernelEffects &known = effects.lookupLibrary(op, op.getCalleeAttr());
-  if (!known.isKnown)
+/// Tells the checker what the next call of a library touches.
+void HostInstrumenter::tell(WorkOpInterface op, Value operand, bool reads,
+                            bool writes) {
+  if (!hasAddresses(operand))
     return;
   loc = op->getLoc();
   builder.setInsertionPoint(op);
-  for (auto [operand, argument] :
-       llvm::zip_equal(op.getArguments(), known.arguments)) {
-    if (!hasAddresses(operand))
-      continue;
-    unsigned flags = (argument.reads ? GPUASYNC_CHECK_READ : 0) |
-                     (argument.writes ? GPUASYNC_CHECK_WRITE : 0);
-    Range range = getRange(operand, operand);
-    Value hasNoGaps = arith::CmpIOp::create(
-        builder, loc, arith::CmpIPredicate::eq, range.bytes, getBytes(operand));
-    call("gpuasync_check_operand", Type(),
-         {range.address, range.base, pack(range.bytes, flags),
-          arith::ExtUIOp::create(builder, loc, i32, hasNoGaps)});
+  unsigned flags =
+      (reads ? GPUASYNC_CHECK_READ : 0) | (writes ? GPUASYNC_CHECK_WRITE : 0);
+  Range range = getRange(operand, operand);
+  Value hasNoGaps = arith::CmpIOp::create(
+      builder, loc, arith::CmpIPredicate::eq, range.bytes, getBytes(operand));
+  call("gpuasync_check_operand", Type(),
+       {range.address, range.base, pack(range.bytes, flags),
+        arith::ExtUIOp::create(builder, loc, i32, hasNoGaps)});
+}
+
+/// The runtime tells the checker of its own copies and fills. Of a library's
+/// function the op or the declaration says what it touches.
+void HostInstrumenter::instrumentWork(WorkOpInterface op) {
+  if (!op.takesDeviceTime() || runsKernel(op))
+    return;
+  if (op.getCode()) {
+    const KernelEffects &known = effects.lookupLibrary(op, op.getCode());
+    if (known.isKnown)
+      for (auto [operand, argument] :
+           llvm::zip_equal(op.getCodeArguments(), known.arguments))
+        tell(op, operand, argument.reads, argument.writes);
+    return;
   }
+  SmallVector<WorkAccess> accesses;
+  op.getWorkAccesses(accesses);
+  for (const WorkAccess &access : accesses)
+    if (op.callsLibrary())
+      tell(op, access.operand->get(), access.reads, access.writes);
+    else
+      instrumentStart(op, access);
 }
 
 bool HostInstrumenter::instrumentOther(Operation *op) {
@@ -208,11 +231,8 @@ bool HostInstrumenter::instrumentOther(Operation *op) {
     loc = op->getLoc();
     builder.setInsertionPoint(op);
     instrumentFree(op, getBase(dealloc.getMemref()));
-  } else if (isa<MemcpyOp, MemsetOp>(op)) {
-    for (Value operand : op->getOperands())
-      instrumentStart(op, operand);
-  } else if (auto call = dyn_cast<CallOp>(op)) {
-    instrumentLibraryCall(call);
+  } else if (auto work = dyn_cast<WorkOpInterface>(op)) {
+    instrumentWork(work);
   } else if (auto call = dyn_cast<func::CallOp>(op)) {
     instrumentCall(call);
   } else {

@@ -64,7 +64,7 @@ static unsigned countWork(RegionOp region) {
 static bool isAwaitedLaunch(const Stretch &stretch) {
   return stretch.size == 1 &&
          isa_and_nonnull<StreamSynchronizeOp>(stretch.end.at) &&
-         llvm::any_of(stretch.ops, llvm::IsaPred<LaunchOp>);
+         llvm::any_of(stretch.ops, runsKernel);
 }
 
 namespace {

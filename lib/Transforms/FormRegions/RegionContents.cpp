@@ -182,28 +182,31 @@ std::optional<Border> RegionContents::findBorderIn(Operation *op) {
     return border("the function's block ends");
   if (isOnNamedStream(op) || isa<StreamExternalOp>(op))
     return border("it is on a caller's stream");
-  if (auto launch = dyn_cast<LaunchOp>(op))
-    if (std::optional<BlockingPoint> point = kernels.lookup(launch))
-      return Border{op, "the kernel may wait for other work", *point};
-  if (auto call = dyn_cast<CallOp>(op)) {
-    Operation *callee = kernels.getSymbols().lookupNearestSymbolFrom(
-        call, call.getCalleeAttr());
+  auto work = dyn_cast<WorkOpInterface>(op);
+  SymbolRefAttr code = getCode(op);
+  if (code && !runsKernel(op)) {
+    Operation *callee = kernels.getSymbols().lookupNearestSymbolFrom(op, code);
     if (!callee || !callee->hasAttr(GPUAsyncDialect::getReplayableName()))
       return border("it calls a library's function that is not said to be "
                     "replayable");
-    if (std::optional<BlockingPoint> point = kernels.lookup(call))
-      return Border{op, "the library's function may wait for other work"};
+  }
+  if (std::optional<BlockingPoint> point = kernels.lookup(op)) {
+    if (work.callsLibrary())
+      return border("the library's function may wait for other work");
+    return Border{op, "the kernel may wait for other work", *point};
   }
   if (behindBlocked.contains(op))
     return border("it is behind a kernel that may wait for other work");
   // Where memory lies the runtime knows, and deals with it.
-  if (isa<LaunchOp, CallOp, MemcpyOp, MemsetOp, StreamCreateOp, StreamDestroyOp,
-          StreamWaitOp, EventRecordOp, EventReadyOp, EventDestroyOp>(op))
+  if ((work && work.isReplayable()) ||
+      isa<StreamCreateOp, StreamDestroyOp, StreamWaitOp, EventRecordOp,
+          EventReadyOp, EventDestroyOp>(op))
     return std::nullopt;
   if (isa<StreamSynchronizeOp, EventSynchronizeOp>(op))
     return border("the host waits");
-  if (isa<AllocOp, DeallocOp>(op))
-    return border("memory is allocated or freed");
+  if (work)
+    return border(work.takesDeviceTime() ? "it cannot be recorded"
+                                         : "memory is allocated or freed");
   // Makes a value at once.
   if (isa<nvgpu::TmaCreateDescriptorOp>(op))
     return std::nullopt;

@@ -18,6 +18,17 @@ using namespace mlir;
 using namespace mlir::gpuasync;
 using namespace mlir::gpuasync::infer;
 
+/// The accesses of `op` to memory that may be the host's own. At most one of
+/// them reads.
+static SmallVector<WorkAccess> getPageable(Operation *op) {
+  SmallVector<WorkAccess> accesses;
+  if (auto work = dyn_cast<WorkOpInterface>(op))
+    work.getWorkAccesses(accesses);
+  llvm::erase_if(
+      accesses, [](const WorkAccess &access) { return !access.mayBePageable; });
+  return accesses;
+}
+
 /// Whether the host may overwrite the source of a copy as soon as that has been
 /// enqueued: memory of the host's own that nobody registers.
 bool AccessTable::readsAtEnqueue(Value source) {
@@ -40,8 +51,9 @@ bool AccessTable::readsAtEnqueue(Value source) {
         continue;
       for (Operation *user : value.getUsers()) {
         TypeRange results = user->getResultTypes();
-        bool isKnown = isa<MemcpyOp, memref::LoadOp, memref::DeallocOp,
-                           memref::DimOp, memref::CopyOp>(user);
+        bool isKnown = isa<memref::LoadOp, memref::DeallocOp, memref::DimOp,
+                           memref::CopyOp>(user) ||
+                       !getPageable(user).empty();
         if (auto store = dyn_cast<memref::StoreOp>(user))
           isKnown = store.getValueToStore() != value;
         else if (isa<CallOpInterface>(user))
@@ -147,24 +159,23 @@ LogicalResult AccessTable::visit(Operation *op) {
   }
   if (auto work = dyn_cast<WorkOpInterface>(op)) {
     Accesses accesses = deviceAccesses(op, kernels);
-    if (auto launch = dyn_cast<LaunchOp>(op))
-      if (!kernels.lookup(op, launch.getKernel()).isKnown)
-        accesses.push_back({{Base::Module, {}, launch.getKernelModuleName()},
-                            /*writes=*/true});
+    if (runsKernel(op) && !kernels.lookup(op, work.getCode()).isKnown)
+      accesses.push_back({{Base::Module, {}, work.getCode().getRootReference()},
+                          /*writes=*/true});
     addAccesses(op, isSequential(op) ? OpInfo::Sequential : OpInfo::Token,
                 accesses);
-    if (auto copy = dyn_cast<MemcpyOp>(op))
-      if (readsAtEnqueue(copy.getSource()))
-        for (KeyTouch &touch : keyTouches[op])
-          touch.isAtEnqueue = !touch.writes;
+    if (llvm::any_of(getPageable(op), [&](const WorkAccess &access) {
+          return access.reads && readsAtEnqueue(access.operand->get());
+        }))
+      for (KeyTouch &touch : keyTouches[op])
+        touch.isAtEnqueue = !touch.writes;
     return success();
   }
   if (isa<HostUnregisterOp>(op)) {
     addAccesses(op, OpInfo::Host, deviceAccesses(op, kernels));
     return success();
   }
-  if (isa_and_nonnull<GPUAsyncDialect>(op->getDialect()) &&
-      !isa<ResidentOp>(op))
+  if (isAsyncOp(op) && !isa<ResidentOp>(op))
     return success();
   if (op->hasTrait<OpTrait::IsTerminator>()) {
     // The end of a block of a control-flow graph: what is outstanding cannot be

@@ -27,9 +27,10 @@ StringRef mlir::gpuasync::plan::whyNoOrder(FunctionOpInterface function,
     if (isa<StreamExternalOp>(op) ||
         (!isKnown && llvm::any_of(op->getResultTypes(), isToken)))
       why = outside;
-    else if (isa<WorkOpInterface>(op) && kernels.lookup(op))
-      why = isa<CallOp>(op) ? "a library's function may wait for other work"
-                            : "a kernel may wait for other work";
+    else if (kernels.lookup(op))
+      why = cast<WorkOpInterface>(op).callsLibrary()
+                ? "a library's function may wait for other work"
+                : "a kernel may wait for other work";
     return why.empty() ? WalkResult::advance() : WalkResult::interrupt();
   });
   return why;

@@ -74,8 +74,8 @@ static LogicalResult findUsers(Allocation &allocation) {
             !dealloc.getAsyncToken())
           return failure();
         allocation.dealloc = dealloc;
-      } else if (isa<LaunchOp, CallOp, MemcpyOp, MemsetOp>(user)) {
-        if (!cast<WorkOpInterface>(user).getAsyncToken())
+      } else if (auto work = dyn_cast<WorkOpInterface>(user)) {
+        if (!work.getAsyncToken() || !work.takesDeviceTime())
           return failure();
         allocation.users.insert(user);
       } else if (isa<memref::DimOp, memref::RankOp>(user)) {
