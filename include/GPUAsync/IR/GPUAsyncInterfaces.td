@@ -75,7 +75,9 @@ def GPUAsync_WorkOpInterface : OpInterface<"WorkOpInterface"> {
       }], "::llvm::StringRef", "getBlockingReason", (ins), [{}],
       [{ return {}; }]>,
     InterfaceMethod<[{
-        Whether the runtime may record the op in a region and run it again.
+        Whether the runtime may record the op in a region and run it again. The
+        op then is one command (OpLowering::emit), with no other effect on the
+        host.
       }], "bool", "isReplayable", (ins), [{}],
       [{ return $_op.takesDeviceTime(); }]>,
   ];

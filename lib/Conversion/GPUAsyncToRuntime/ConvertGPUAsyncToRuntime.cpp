@@ -155,6 +155,10 @@ private:
                                 const LLVMTypeConverter &converter) {
     SymbolTable symbols(module);
     Tables tables(module, symbols);
+    populateGPUAsyncToRuntimeLowerings(tables.lowerings);
+    for (Dialect *dialect : getContext().getLoadedDialects())
+      if (auto *own = dyn_cast<RuntimeLoweringInterface>(dialect))
+        own->populate(tables.lowerings);
     SmallVector<PublicFunction> functions;
     if (packedWrappers)
       functions = collectPublicFunctions(module);

@@ -137,8 +137,9 @@ LogicalResult FrameLowering::analyze() {
               "is within a structured op: lower control flow to cf first");
           diag.attachNote(parent->getLoc()) << "the structured op";
           anyError = true;
-        } else if (auto launch = dyn_cast<LaunchOp>(op)) {
-          FailureOr<KernelRef> kernel = tables.lookupKernel(launch);
+        } else if (runsKernel(op)) {
+          FailureOr<KernelRef> kernel =
+              tables.lookupKernel(cast<WorkOpInterface>(op));
           if (failed(kernel))
             anyError = true;
           else

@@ -172,18 +172,66 @@ ArrayRef<Value> FunctionState::unpack(OpBuilder &builder, Location loc,
   return values;
 }
 
-Value FunctionState::storeAll(OpBuilder &builder, Location loc, Storage which,
-                              ValueRange values) {
-  Value storage = getStorage(which, 8 * values.size());
-  for (auto [i, value] : llvm::enumerate(values)) {
-    Attribute constant;
-    OpFoldResult content = matchPattern(value, m_Constant(&constant))
-                               ? OpFoldResult(constant)
-                               : OpFoldResult(value);
-    if (!holds(which, 8 * i, 8, content))
-      LLVM::StoreOp::create(builder, loc, value, getAddress(which, 8 * i));
+unsigned FunctionState::countParts(Value value) {
+  if (auto type = dyn_cast<MemRefType>(value.getType()))
+    return 3 + 2 * type.getRank();
+  return isa<UnrankedMemRefType>(value.getType()) ? 2 : 1;
+}
+
+Command::Buffer Command::words(Storage storage, ArrayRef<Value> values) {
+  Buffer buffer{storage, int64_t(8 * values.size()), {}};
+  for (auto [i, value] : llvm::enumerate(values))
+    buffer.fields.push_back({int64_t(8 * i), value});
+  return buffer;
+}
+
+Value FunctionState::store(OpBuilder &builder, Location loc,
+                           const Command::Buffer &buffer,
+                           ArrayRef<Value> addresses) {
+  Storage which = buffer.storage;
+  Value storage = getStorage(which, buffer.bytes);
+  auto valueOf = [&](const Command::Field &field) -> Value {
+    if (!field.value)
+      return addresses[field.part];
+    if (auto constant = dyn_cast<Attribute>(field.value))
+      return LLVM::ConstantOp::create(builder, loc,
+                                      cast<TypedAttr>(constant).getType(),
+                                      cast<TypedAttr>(constant));
+    return unpack(builder, loc, cast<Value>(field.value))[field.part];
+  };
+  // Of a launch mostly little is new: its values are made where they are.
+  bool isLaunch = which == Params || which == Block;
+  SmallVector<Value> values;
+  if (!isLaunch)
+    values = llvm::map_to_vector(buffer.fields, valueOf);
+  for (auto [i, field] : llvm::enumerate(buffer.fields)) {
+    OpFoldResult content = field.value ? field.value : addresses[field.part];
+    unsigned part = field.value ? field.part : 0;
+    if (!isLaunch) {
+      Attribute constant;
+      content = matchPattern(values[i], m_Constant(&constant))
+                    ? OpFoldResult(constant)
+                    : OpFoldResult(values[i]);
+      part = 0;
+    }
+    if (which != Pattern &&
+        holds(which, field.offset, field.bytes, content, part))
+      continue;
+    Value value = isLaunch ? valueOf(field) : values[i];
+    if (which == Params)
+      value = packKernelParam(builder, loc, value);
+    else if (which == Block && value.getType().isInteger() &&
+             value.getType().getIntOrFloatBitWidth() < 8 * field.bytes)
+      value = LLVM::SExtOp::create(builder, loc, tables.i64(), value);
+    LLVM::StoreOp::create(builder, loc, value, getAddress(which, field.offset));
   }
   return storage;
+}
+
+Value FunctionState::storeAll(OpBuilder &builder, Location loc, Storage which,
+                              ValueRange values) {
+  return store(builder, loc, Command::words(which, llvm::to_vector(values)),
+               {});
 }
 
 SmallVector<Value> FunctionState::getSizes(OpBuilder &builder, Location loc,

@@ -12,7 +12,7 @@
 #define GPUASYNC_LIB_CONVERSION_GPUASYNCTORUNTIME_RUNTIMELOWERING_H
 
 #include "GPUAsync/Conversion/LoweredNames.h"
-#include "GPUAsync/IR/GPUAsyncOps.h"
+#include "GPUAsync/Conversion/RuntimeLowerings.h"
 #include "GPUAsync/Options.h"
 #include "gpuasync/RuntimeABI.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
@@ -110,8 +110,11 @@ public:
   Type i64() const { return i64Type; }
   Type blockType() const { return block; }
 
-  /// Resolves the kernel of `launch`; reports an error if there is none.
-  FailureOr<KernelRef> lookupKernel(LaunchOp launch);
+  /// How work ops are lowered.
+  RuntimeLowerings lowerings;
+
+  /// Resolves the kernel that `work` runs; reports an error if there is none.
+  FailureOr<KernelRef> lookupKernel(WorkOpInterface work);
 
   /// The index of the module that a constant array is.
   unsigned getConstant(ConstantOp op);
@@ -129,9 +132,10 @@ public:
   /// The number of another region, so that its sites are its own.
   uint32_t addRegion() { return numRegions++; }
 
-  /// The function that `call` names, with its type in C: its declaration is
-  /// replaced by that. Reports an error if something else uses it.
-  FailureOr<LLVM::LLVMFuncOp> declareLibrary(CallOp call,
+  /// The function `name` that `work` calls, with its type in C: its declaration
+  /// is replaced by that. Reports an error if something else uses it.
+  FailureOr<LLVM::LLVMFuncOp> declareLibrary(WorkOpInterface work,
+                                             FlatSymbolRefAttr name,
                                              LLVM::LLVMFunctionType type);
 
   /// The function that calls `library` with arguments that lie in memory, each
@@ -230,25 +234,13 @@ void storeResults(OpBuilder &builder, Location loc,
 
 /// The function that is being lowered: its frame and stack storage, and the way
 /// out after an error.
-struct FunctionState {
+struct FunctionState : Storages {
   FunctionState(func::FuncOp func, Tables &tables,
                 const LLVMTypeConverter &converter)
       : func(func), tables(tables), converter(converter) {}
 
   /// Storage in the entry block that all ops share, at least `bytes` large. The
   /// runtime reads what it is given before a call returns.
-  enum Storage {
-    Block,
-    Params,
-    Pointers,
-    Sizes,
-    StridesA,
-    StridesB,
-    Pattern,
-    TensorMap,
-    CallArguments,
-    NumStorages
-  };
   Value getStorage(Storage which, int64_t bytes);
   /// The address `bytes` into that storage, made once in the entry block.
   Value getAddress(Storage which, int64_t bytes);
@@ -261,6 +253,12 @@ struct FunctionState {
   /// are component `part` of `value` already; they are from now on.
   bool holds(Storage which, int64_t offset, int64_t size, OpFoldResult value,
              unsigned part = 0);
+  /// How many scalars `value` is in LLVM.
+  static unsigned countParts(Value value);
+  /// Stores what is not in the buffer's storage yet. `addresses` are those of
+  /// the buffers before it. Returns its own.
+  Value store(OpBuilder &builder, Location loc, const Command::Buffer &buffer,
+              ArrayRef<Value> addresses);
   /// The scalars of a descriptor, or of what is one value in LLVM.
   ArrayRef<Value> unpack(OpBuilder &builder, Location loc, Value value);
   /// Stores `values`, of 8 bytes each, one after the other.

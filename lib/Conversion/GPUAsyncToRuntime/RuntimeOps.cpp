@@ -25,99 +25,100 @@ using namespace mlir::gpuasync::runtime;
 // Memrefs
 //===----------------------------------------------------------------------===//
 
-namespace {
+OpLowering::OpLowering(Operation *op, FunctionState &state)
+    : op(op), state(state), tables(state.tables), builder(op),
+      loc(op->getLoc()), ptr(tables.ptr()), i32(tables.i32()),
+      i64(tables.i64()) {}
 
-/// Lowers one op: what all of them need.
-class OpLowering {
-public:
-  OpLowering(Operation *op, FunctionState &state)
-      : op(op), state(state), tables(state.tables), builder(op),
-        loc(op->getLoc()), ptr(tables.ptr()), i32(tables.i32()),
-        i64(tables.i64()) {}
+IntegerAttr OpLowering::int32Attr(int64_t value) {
+  return tables.integerAttr(i32, value);
+}
+IntegerAttr OpLowering::int64Attr(int64_t value) {
+  return tables.integerAttr(i64, value);
+}
+Value OpLowering::int32(int64_t value) {
+  return tables.constant(builder, loc, i32, value);
+}
+Value OpLowering::int64(int64_t value) {
+  return tables.constant(builder, loc, i64, value);
+}
 
-  LogicalResult lower();
-  LogicalResult checkSizes(memref::AllocOp alloc);
+Value OpLowering::device() { return int32(0); }
 
-private:
-  Value int32(int64_t value) {
-    return tables.constant(builder, loc, i32, value);
-  }
-  Value int64(int64_t value) {
-    return tables.constant(builder, loc, i64, value);
-  }
-  Value toLLVM(Value value) {
-    return runtime::toLLVM(builder, state.converter, value);
-  }
-  /// What is wrong with a window is so with the program's allocation.
-  Value site() {
-    return tables.site(builder, op, nullptr,
-                       isa<WindowOp>(op) ? AllocOp::getOperationName() : "");
-  }
-  /// The number of the frame's device that the op is for.
-  Value device() { return int32(0); }
-  void store(Value value, Value address) {
-    LLVM::StoreOp::create(builder, loc, value, address);
-  }
-  Value storeAll(FunctionState::Storage which, ValueRange values) {
-    return state.storeAll(builder, loc, which, values);
-  }
-  /// Calls the runtime with the frame first. The op's place in the schedule
-  /// stays on the call.
-  LLVM::CallOp call(StringRef name, Type result, ValueRange operands);
-  /// The stream of a work op; only `mayBeNull` ops work without.
-  FailureOr<Value> stream(bool mayBeNull = false);
+Value OpLowering::toLLVM(Value value) {
+  return runtime::toLLVM(builder, state.converter, value);
+}
 
-  FailureOr<int64_t> elementBytes(BaseMemRefType type);
-  /// The runtime multiplies the sizes, and refuses what has no product.
-  Value callExtent(FunctionState::Shape shape, int64_t elementBytes) {
-    return tables
-        .call(builder, loc, gpuasync_extent_name, i64,
-              {state.frame, shape.sizes, shape.strides, shape.rank,
-               int64(elementBytes), site()})
-        .getResult();
+/// What is wrong with a window is so with the program's allocation.
+Value OpLowering::site() {
+  return tables.site(builder, op, nullptr,
+                     isa<WindowOp>(op) ? AllocOp::getOperationName() : "");
+}
+
+Value OpLowering::getStart(Value memref) {
+  return state.getStart(builder, loc, memref);
+}
+SmallVector<Value> OpLowering::getSizes(Value memref) {
+  return state.getSizes(builder, loc, memref);
+}
+SmallVector<Value> OpLowering::getStrides(Value memref) {
+  return state.getStrides(builder, loc, memref);
+}
+
+Value OpLowering::getAddress(Value memref, ValueRange indices) {
+  auto type = cast<MemRefType>(memref.getType());
+  Value offset = int64(0);
+  for (auto [index, stride] : llvm::zip_equal(indices, getStrides(memref)))
+    offset = LLVM::AddOp::create(
+        builder, loc, offset,
+        LLVM::MulOp::create(builder, loc, toLLVM(index), stride));
+  return LLVM::GEPOp::create(builder, loc, ptr,
+                             state.converter.convertType(type.getElementType()),
+                             getStart(memref), ArrayRef<LLVM::GEPArg>(offset));
+}
+
+Command::Buffer OpLowering::storeIndices(ValueRange indices, Storage storage) {
+  SmallVector<Value> values;
+  for (Value index : indices)
+    values.push_back(toLLVM(index));
+  return Command::words(storage, values);
+}
+
+/// The words from `first` on in a descriptor, where `known` does not say them.
+static Command::Buffer storeWords(Storages::Storage storage, Value memref,
+                                  ArrayRef<int64_t> known, unsigned first) {
+  Command::Buffer buffer{storage, int64_t(8 * known.size()), {}};
+  Builder builder(memref.getContext());
+  for (auto [i, word] : llvm::enumerate(known)) {
+    bool isKnown = !ShapedType::isDynamic(word);
+    OpFoldResult value =
+        isKnown ? OpFoldResult(builder.getI64IntegerAttr(word)) : memref;
+    unsigned part = isKnown ? 0 : first + i;
+    buffer.fields.push_back({int64_t(8 * i), value, part});
   }
-  /// The bytes of elements with these sizes, without gaps, null if they are not
-  /// known here. Sizes of a static type need not be given.
-  FailureOr<std::optional<int64_t>> multiplyKnown(ArrayRef<Value> sizes,
-                                                  BaseMemRefType type);
-  /// The same, multiplied by the runtime if need be.
-  FailureOr<Value> multiply(ArrayRef<Value> sizes, BaseMemRefType type);
-  /// The same of a memref that isOnePiece.
-  FailureOr<Value> bytesOf(Value memref);
-  FailureOr<Value> hostBytes(Value memref);
-  /// The sizes of a new memref; `dynamic` are those that the type leaves open.
-  SmallVector<Value> sizesOfNew(MemRefType type, ValueRange dynamic);
-  /// The descriptor of memory with the identity layout.
-  Value describe(MemRefType type, ArrayRef<Value> sizes, Value memory);
+  return buffer;
+}
 
-  LogicalResult lower(LaunchOp op);
-  LogicalResult lower(AllocOp op);
-  LogicalResult lower(DeallocOp op);
-  LogicalResult lower(WindowOp op);
-  LogicalResult lower(ConstantOp op);
-  LogicalResult lower(ResidentOp op);
-  LogicalResult lower(MemcpyOp op);
-  LogicalResult lower(MemsetOp op);
-  LogicalResult lower(CallOp op);
-  LogicalResult lower(HostRegisterOp op);
-  LogicalResult lower(HostUnregisterOp op);
-  void waitOnHost(StringRef name, ValueRange handles);
-  void lowerRegion(RegionOp region);
-  Value replace(Value result, Value with) {
-    Value value = fromLLVM(builder, result.getType(), with);
-    result.replaceAllUsesWith(value);
-    return value;
-  }
+Command::Buffer OpLowering::storeSizes(Value memref, Storage storage) {
+  auto type = cast<MemRefType>(memref.getType());
+  return storeWords(storage, memref, type.getShape(), 3);
+}
 
-  Operation *op;
-  FunctionState &state;
-  Tables &tables;
-  OpBuilder builder;
-  Location loc;
-  Type ptr, i32, i64;
-};
+Command::Buffer OpLowering::storeStrides(Value memref, Storage storage) {
+  auto type = cast<MemRefType>(memref.getType());
+  SmallVector<int64_t> known;
+  int64_t offset;
+  (void)type.getStridesAndOffset(known, offset);
+  return storeWords(storage, memref, known, 3 + type.getRank());
+}
 
-} // namespace
+Value OpLowering::callExtent(Value sizes, Value strides, Value rank,
+                             int64_t elementBytes) {
+  return tables
+      .call(builder, loc, gpuasync_extent_name, i64,
+            {state.frame, sizes, strides, rank, int64(elementBytes), site()})
+      .getResult();
+}
 
 LLVM::CallOp OpLowering::call(StringRef name, Type result,
                               ValueRange operands) {
@@ -208,13 +209,128 @@ FailureOr<Value> OpLowering::multiply(ArrayRef<Value> sizes,
     return failure();
   if (*known)
     return int64(**known);
-  return callExtent({storeAll(FunctionState::Sizes, sizes),
-                     LLVM::ZeroOp::create(builder, loc, ptr),
-                     int32(sizes.size())},
-                    *elementBytes(type));
+  Value stored = state.storeAll(builder, loc, Sizes, sizes);
+  Value none = LLVM::ZeroOp::create(builder, loc, ptr);
+  return callExtent(stored, none, int32(sizes.size()), *elementBytes(type));
 }
 
-SmallVector<Value> OpLowering::sizesOfNew(MemRefType type, ValueRange dynamic) {
+FailureOr<Value> OpLowering::bytesOf(Value memref) {
+  if (Value known = state.bytes.lookup(memref))
+    return known;
+  auto type = cast<MemRefType>(memref.getType());
+  SmallVector<Value> sizes;
+  if (!type.hasStaticShape())
+    sizes = getSizes(memref);
+  FailureOr<Value> bytes = multiply(sizes, type);
+  if (succeeded(bytes))
+    state.bytes[memref] = *bytes;
+  return bytes;
+}
+
+//===----------------------------------------------------------------------===//
+// Commands
+//===----------------------------------------------------------------------===//
+
+LogicalResult OpLowering::emit(const Command &command) {
+  FailureOr<Value> on = stream();
+  if (failed(on))
+    return failure();
+  SmallVector<Value> addresses;
+  for (const Command::Buffer &buffer : command.buffers)
+    addresses.push_back(state.store(builder, loc, buffer, addresses));
+  KernelRef kernel{command.module, command.kernel, {}};
+  SmallVector<Value> operands;
+  for (const Command::Operand &operand : command.operands)
+    switch (operand.kind) {
+    case Command::Operand::Stream:
+      operands.push_back(*on);
+      break;
+    case Command::Operand::Site:
+      operands.push_back(tables.site(builder, op, &kernel));
+      break;
+    case Command::Operand::Address:
+      operands.push_back(addresses[operand.buffer]);
+      break;
+    case Command::Operand::Scalar:
+      if (auto value = dyn_cast<Value>(operand.value))
+        operands.push_back(value);
+      else
+        operands.push_back(LLVM::ConstantOp::create(
+            builder, loc, cast<IntegerAttr>(cast<Attribute>(operand.value))));
+    }
+  call(command.entry, {}, operands);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Work
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// What lowerings of this dialect's ops share.
+struct Lowering : OpLowering {
+  using OpLowering::OpLowering;
+
+  /// Lowers what is no work: streams, events, regions, host memory.
+  LogicalResult lowerOther();
+  LogicalResult checkSizes(memref::AllocOp alloc);
+
+protected:
+  FailureOr<Value> hostBytes(Value memref);
+  /// The sizes of a new memref; `dynamic` are those that the type leaves open.
+  SmallVector<Value> sizesOfNew(MemRefType type, ValueRange dynamic);
+  /// The descriptor of memory with the identity layout.
+  Value describe(MemRefType type, ArrayRef<Value> sizes, Value memory);
+  LogicalResult lower(WindowOp op);
+  LogicalResult lower(ConstantOp op);
+  LogicalResult lower(ResidentOp op);
+  LogicalResult lower(HostRegisterOp op);
+  LogicalResult lower(HostUnregisterOp op);
+  void waitOnHost(StringRef name, ValueRange handles);
+  void lowerRegion(RegionOp region);
+  Value replace(Value result, Value with) {
+    Value value = fromLLVM(builder, result.getType(), with);
+    result.replaceAllUsesWith(value);
+    return value;
+  }
+};
+
+struct LowerLaunch : OpLowering {
+  using OpLowering::OpLowering;
+  LogicalResult lower(LaunchOp launch);
+};
+struct LowerAlloc : Lowering {
+  using Lowering::Lowering;
+  LogicalResult lower(AllocOp alloc);
+};
+struct LowerDealloc : Lowering {
+  using Lowering::Lowering;
+  LogicalResult lower(DeallocOp dealloc);
+};
+struct LowerMemcpy : OpLowering {
+  using OpLowering::OpLowering;
+  LogicalResult lower(MemcpyOp copy);
+};
+struct LowerMemset : OpLowering {
+  using OpLowering::OpLowering;
+  LogicalResult lower(MemsetOp set);
+};
+struct LowerCall : OpLowering {
+  using OpLowering::OpLowering;
+  LogicalResult lower(CallOp call) {
+    return callLibrary(call.getCalleeAttr(), call.getArguments());
+  }
+};
+
+} // namespace
+
+void gpuasync::populateGPUAsyncToRuntimeLowerings(RuntimeLowerings &lowerings) {
+  lowerings.add<LowerLaunch, LowerAlloc, LowerDealloc, LowerMemcpy, LowerMemset,
+                LowerCall>();
+}
+
+SmallVector<Value> Lowering::sizesOfNew(MemRefType type, ValueRange dynamic) {
   SmallVector<Value> sizes;
   for (int64_t dim : type.getShape()) {
     if (!ShapedType::isDynamic(dim)) {
@@ -227,121 +343,7 @@ SmallVector<Value> OpLowering::sizesOfNew(MemRefType type, ValueRange dynamic) {
   return sizes;
 }
 
-FailureOr<Value> OpLowering::bytesOf(Value memref) {
-  if (Value known = state.bytes.lookup(memref))
-    return known;
-  auto type = cast<MemRefType>(memref.getType());
-  SmallVector<Value> sizes;
-  if (!type.hasStaticShape())
-    sizes = state.getSizes(builder, loc, memref);
-  FailureOr<Value> bytes = multiply(sizes, type);
-  if (succeeded(bytes))
-    state.bytes[memref] = *bytes;
-  return bytes;
-}
-
-//===----------------------------------------------------------------------===//
-// Work
-//===----------------------------------------------------------------------===//
-
-LogicalResult OpLowering::lower(LaunchOp launch) {
-  FailureOr<Value> on = stream();
-  FailureOr<KernelRef> kernel = tables.lookupKernel(launch);
-  if (failed(on) || failed(kernel))
-    return failure();
-  const LaunchParams *layout = tables.getParams(launch);
-  if (!layout)
-    return failure();
-  ArrayRef<int64_t> sizes = layout->sizes;
-  if (DenseI64ArrayAttr params = kernel->attr.getParams();
-      params && params.asArrayRef() != sizes) {
-    InFlightDiagnostic diag = op->emitOpError();
-    diag << "passes arguments that are not those of the kernel: "
-         << sizes.size() << " parameters of [";
-    llvm::interleaveComma(sizes, diag);
-    diag << "] bytes instead of " << params.size() << " of [";
-    llvm::interleaveComma(params.asArrayRef(), diag);
-    return diag << "] (a memref is the scalars of its descriptor)";
-  }
-
-  // A ready-made kernel may want a pointer to a tensor map, or have another
-  // layout, and nothing would tell.
-  if (!kernel->attr.getParams() && layout->uncommon)
-    return op->emitOpError("passes a value of type ")
-           << layout->uncommon
-           << " to a kernel of a ready-made binary, whose parameters are "
-              "not known: it would need the gpu.module";
-
-  // The parameters, each at its place in the packed buffer.
-  Value params = state.getStorage(FunctionState::Params, layout->bytes);
-  unsigned number = 0;
-  for (Value operand : launch.getKernelOperands()) {
-    ArrayRef<Value> values = state.unpack(builder, loc, operand);
-    for (auto [part, value] : llvm::enumerate(values)) {
-      int64_t offset = layout->offsets[number], size = sizes[number];
-      ++number;
-      if (!state.holds(FunctionState::Params, offset, size, operand, part))
-        store(packKernelParam(builder, loc, value),
-              state.getAddress(FunctionState::Params, offset));
-    }
-  }
-
-  // Each field at its place in a gpuasync_launch_config.
-  Value block = state.getStorage(FunctionState::Block, 0);
-  auto isHeld = [&](size_t offset, Type type, OpFoldResult value) {
-    return state.holds(FunctionState::Block, offset,
-                       type == ptr ? 8 : type.getIntOrFloatBitWidth() / 8,
-                       value);
-  };
-  auto address = [&](size_t offset) {
-    return state.getAddress(FunctionState::Block, offset);
-  };
-  auto setConstant = [&](size_t offset, Type type, int64_t value) {
-    IntegerAttr attr = tables.integerAttr(type, value);
-    if (!isHeld(offset, type, attr))
-      store(LLVM::ConstantOp::create(builder, loc, type, attr),
-            address(offset));
-  };
-  auto setSize = [&](size_t offset, Value value) {
-    APInt constant;
-    if (matchPattern(value, m_ConstantInt(&constant)))
-      return setConstant(offset, i64, constant.getSExtValue());
-    if (isHeld(offset, i64, value))
-      return;
-    Value lowered = toLLVM(value);
-    if (lowered.getType() != i64)
-      lowered = LLVM::SExtOp::create(builder, loc, i64, lowered);
-    store(lowered, address(offset));
-  };
-  Value dims[] = {launch.getGridSizeX(),  launch.getGridSizeY(),
-                  launch.getGridSizeZ(),  launch.getBlockSizeX(),
-                  launch.getBlockSizeY(), launch.getBlockSizeZ()};
-  for (int i = 0; i < 6; ++i)
-    setSize(offsetof(gpuasync_launch_config, grid) + 8 * i, dims[i]);
-  for (int i = 0; i < 3; ++i) {
-    size_t offset = offsetof(gpuasync_launch_config, cluster) + 8 * i;
-    if (launch.getClusterSizes().empty())
-      setConstant(offset, i64, 0);
-    else
-      setSize(offset, launch.getClusterSizes()[i]);
-  }
-  if (Value shared = launch.getDynamicSharedMemorySize())
-    setSize(offsetof(gpuasync_launch_config, dynamicSharedBytes), shared);
-  else
-    setConstant(offsetof(gpuasync_launch_config, dynamicSharedBytes), i64, 0);
-  setConstant(offsetof(gpuasync_launch_config, flags), i32,
-              launch.getCooperative() ? GPUASYNC_LAUNCH_COOPERATIVE : 0);
-  setConstant(offsetof(gpuasync_launch_config, paramBytes), i32, layout->bytes);
-  if (!isHeld(offsetof(gpuasync_launch_config, params), ptr, params))
-    store(params, address(offsetof(gpuasync_launch_config, params)));
-
-  call(gpuasync_launch_name, {},
-       {*on, tables.site(builder, op, &*kernel), block});
-  return success();
-}
-
-Value OpLowering::describe(MemRefType type, ArrayRef<Value> sizes,
-                           Value memory) {
+Value Lowering::describe(MemRefType type, ArrayRef<Value> sizes, Value memory) {
   int64_t rank = type.getRank();
   SmallVector<int64_t> known;
   int64_t offset;
@@ -368,7 +370,99 @@ Value OpLowering::describe(MemRefType type, ArrayRef<Value> sizes,
   return descriptor;
 }
 
-LogicalResult OpLowering::lower(AllocOp alloc) {
+/// Bytes of host memory, from its first element to its last.
+FailureOr<Value> Lowering::hostBytes(Value memref) {
+  auto type = cast<BaseMemRefType>(memref.getType());
+  auto ranked = dyn_cast<MemRefType>(type);
+  if (ranked && !ranked.isStrided())
+    return op->emitOpError("needs a memref with strides");
+  if (ranked && isOnePiece(ranked))
+    return bytesOf(memref);
+  FailureOr<int64_t> element = elementBytes(type);
+  if (failed(element))
+    return failure();
+  FunctionState::Shape shape = state.getShape(builder, loc, memref);
+  return callExtent(shape.sizes, shape.strides, shape.rank, *element);
+}
+
+LogicalResult LowerLaunch::lower(LaunchOp launch) {
+  FailureOr<KernelRef> kernel = tables.lookupKernel(launch);
+  if (failed(kernel))
+    return failure();
+  const LaunchParams *layout = tables.getParams(launch);
+  if (!layout)
+    return failure();
+  ArrayRef<int64_t> sizes = layout->sizes;
+  if (DenseI64ArrayAttr params = kernel->attr.getParams();
+      params && params.asArrayRef() != sizes) {
+    InFlightDiagnostic diag = op->emitOpError();
+    diag << "passes arguments that are not those of the kernel: "
+         << sizes.size() << " parameters of [";
+    llvm::interleaveComma(sizes, diag);
+    diag << "] bytes instead of " << params.size() << " of [";
+    llvm::interleaveComma(params.asArrayRef(), diag);
+    return diag << "] (a memref is the scalars of its descriptor)";
+  }
+
+  // A ready-made kernel may want a pointer to a tensor map, or have another
+  // layout, and nothing would tell.
+  if (!kernel->attr.getParams() && layout->uncommon)
+    return op->emitOpError("passes a value of type ")
+           << layout->uncommon
+           << " to a kernel of a ready-made binary, whose parameters are "
+              "not known: it would need the gpu.module";
+
+  // The parameters, each at its place in the packed buffer.
+  Command::Buffer params{Params, layout->bytes, {}};
+  unsigned number = 0;
+  for (Value operand : launch.getKernelOperands())
+    for (unsigned part = 0, parts = state.countParts(operand); part != parts;
+         ++part, ++number)
+      params.fields.push_back(
+          {layout->offsets[number], operand, part, sizes[number]});
+
+  // Each field at its place in a gpuasync_launch_config.
+  Command::Buffer block{Block, 0, {}};
+  auto set = [&](size_t offset, OpFoldResult value, int64_t bytes = 8) {
+    block.fields.push_back({int64_t(offset), value, /*part=*/0, bytes});
+  };
+  auto setSize = [&](size_t offset, Value value) {
+    APInt constant;
+    if (matchPattern(value, m_ConstantInt(&constant)))
+      set(offset, int64Attr(constant.getSExtValue()));
+    else
+      set(offset, value);
+  };
+  Value dims[] = {launch.getGridSizeX(),  launch.getGridSizeY(),
+                  launch.getGridSizeZ(),  launch.getBlockSizeX(),
+                  launch.getBlockSizeY(), launch.getBlockSizeZ()};
+  for (int i = 0; i < 6; ++i)
+    setSize(offsetof(gpuasync_launch_config, grid) + 8 * i, dims[i]);
+  for (int i = 0; i < 3; ++i) {
+    size_t offset = offsetof(gpuasync_launch_config, cluster) + 8 * i;
+    if (launch.getClusterSizes().empty())
+      set(offset, int64Attr(0));
+    else
+      setSize(offset, launch.getClusterSizes()[i]);
+  }
+  if (Value shared = launch.getDynamicSharedMemorySize())
+    setSize(offsetof(gpuasync_launch_config, dynamicSharedBytes), shared);
+  else
+    set(offsetof(gpuasync_launch_config, dynamicSharedBytes), int64Attr(0));
+  set(offsetof(gpuasync_launch_config, flags),
+      int32Attr(launch.getCooperative() ? GPUASYNC_LAUNCH_COOPERATIVE : 0), 4);
+  set(offsetof(gpuasync_launch_config, paramBytes), int32Attr(layout->bytes),
+      4);
+  set(offsetof(gpuasync_launch_config, params), OpFoldResult());
+
+  Command command(gpuasync_launch_name);
+  command.module = kernel->module;
+  command.kernel = kernel->kernel;
+  command.buffers.push_back(std::move(params));
+  return emit(command.addStream().addSite().add(std::move(block)));
+}
+
+LogicalResult LowerAlloc::lower(AllocOp alloc) {
   MemRefType type = alloc.getMemref().getType();
   FailureOr<Value> on = stream(/*mayBeNull=*/true);
   if (failed(on))
@@ -404,7 +498,7 @@ LogicalResult OpLowering::lower(AllocOp alloc) {
   return success();
 }
 
-LogicalResult OpLowering::lower(DeallocOp dealloc) {
+LogicalResult LowerDealloc::lower(DeallocOp dealloc) {
   FailureOr<Value> on = stream(/*mayBeNull=*/true);
   if (failed(on))
     return failure();
@@ -416,7 +510,7 @@ LogicalResult OpLowering::lower(DeallocOp dealloc) {
 
 /// Has the sizes of one of the program's allocations, which are checked as they
 /// were there.
-LogicalResult OpLowering::lower(WindowOp window) {
+LogicalResult Lowering::lower(WindowOp window) {
   MemRefType type = window.getMemref().getType();
   SmallVector<Value> sizes = sizesOfNew(type, window.getDynamicSizes());
   FailureOr<Value> bytes = multiply(sizes, type);
@@ -431,7 +525,7 @@ LogicalResult OpLowering::lower(WindowOp window) {
   return success();
 }
 
-LogicalResult OpLowering::lower(ConstantOp constant) {
+LogicalResult Lowering::lower(ConstantOp constant) {
   MemRefType type = cast<MemRefType>(constant.getMemref().getType());
   // The table of the constant says its bytes.
   if (failed(elementBytes(type)))
@@ -444,7 +538,7 @@ LogicalResult OpLowering::lower(ConstantOp constant) {
   return success();
 }
 
-LogicalResult OpLowering::lower(ResidentOp resident) {
+LogicalResult Lowering::lower(ResidentOp resident) {
   Value memref = resident.getMemref();
   MemRefType type = cast<MemRefType>(resident.getCopy().getType());
   FailureOr<Value> bytes = bytesOf(memref);
@@ -460,18 +554,16 @@ LogicalResult OpLowering::lower(ResidentOp resident) {
   return success();
 }
 
-LogicalResult OpLowering::lower(MemcpyOp copy) {
+LogicalResult LowerMemcpy::lower(MemcpyOp copy) {
   auto destType = cast<MemRefType>(copy.getDestination().getType());
   auto sourceType = cast<MemRefType>(copy.getSource().getType());
-  FailureOr<Value> on = stream();
   FailureOr<int64_t> element = elementBytes(sourceType);
-  if (failed(on) || failed(element))
+  if (failed(element))
     return failure();
   if (!destType.isStrided() || !sourceType.isStrided())
     return op->emitOpError("needs memrefs with strides");
   Value dest = copy.getDestination(), source = copy.getSource();
-  Value to = state.getStart(builder, loc, dest);
-  Value from = state.getStart(builder, loc, source);
+  Value to = getStart(dest), from = getStart(source);
 
   if (isOnePiece(destType) && isOnePiece(sourceType)) {
     // What is known of either side spares asking.
@@ -482,30 +574,33 @@ LogicalResult OpLowering::lower(MemcpyOp copy) {
     FailureOr<Value> bytes = bytesOf(useDest ? dest : source);
     if (failed(bytes))
       return failure();
-    call(gpuasync_memcpy_name, {}, {*on, to, from, *bytes, site()});
-    return success();
+    return emit(Command(gpuasync_memcpy_name)
+                    .addStream()
+                    .add(to)
+                    .add(from)
+                    .add(*bytes)
+                    .addSite());
   }
   SmallVector<Value> sizes;
-  for (auto [of, other, size] : llvm::zip_equal(
-           state.getSizes(builder, loc, source),
-           state.getSizes(builder, loc, dest), sourceType.getShape()))
+  for (auto [of, other, size] :
+       llvm::zip_equal(getSizes(source), getSizes(dest), sourceType.getShape()))
     sizes.push_back(ShapedType::isDynamic(size) ? other : of);
-  Value toStrides =
-      storeAll(FunctionState::StridesA, state.getStrides(builder, loc, dest));
-  Value fromStrides =
-      storeAll(FunctionState::StridesB, state.getStrides(builder, loc, source));
-  Value extents = storeAll(FunctionState::Sizes, sizes);
-  call(gpuasync_memcpy_strided_name, {},
-       {*on, to, toStrides, from, fromStrides, extents,
-        int32(sourceType.getRank()), int32(*element), site()});
-  return success();
+  return emit(Command(gpuasync_memcpy_strided_name)
+                  .addStream()
+                  .add(to)
+                  .add(storeStrides(dest, StridesA))
+                  .add(from)
+                  .add(storeStrides(source, StridesB))
+                  .add(Command::words(Sizes, sizes))
+                  .add(int32Attr(sourceType.getRank()))
+                  .add(int32Attr(*element))
+                  .addSite());
 }
 
-LogicalResult OpLowering::lower(MemsetOp set) {
+LogicalResult LowerMemset::lower(MemsetOp set) {
   auto type = cast<MemRefType>(set.getDestination().getType());
-  FailureOr<Value> on = stream();
   FailureOr<int64_t> element = elementBytes(type);
-  if (failed(on) || failed(element))
+  if (failed(element))
     return failure();
   if (*element > 16 || !llvm::isPowerOf2_64(*element))
     return op->emitOpError()
@@ -514,9 +609,8 @@ LogicalResult OpLowering::lower(MemsetOp set) {
   if (!type.isStrided())
     return op->emitOpError("needs a memref with strides");
   Value dest = set.getDestination();
-  Value to = state.getStart(builder, loc, dest);
-  Value pattern = state.getStorage(FunctionState::Pattern, 16);
-  store(toLLVM(set.getValue()), pattern);
+  Value to = getStart(dest);
+  Command::Buffer pattern = storePattern(set.getValue(), *element);
 
   if (isOnePiece(type)) {
     FailureOr<Value> bytes = bytesOf(dest);
@@ -527,20 +621,28 @@ LogicalResult OpLowering::lower(MemsetOp set) {
                       ? int64(known.getSExtValue() / *element)
                       : LLVM::LShrOp::create(builder, loc, *bytes,
                                              int64(llvm::Log2_64(*element)));
-    call(gpuasync_memset_name, {},
-         {*on, to, pattern, int32(*element), count, site()});
-    return success();
+    return emit(Command(gpuasync_memset_name)
+                    .addStream()
+                    .add(to)
+                    .add(pattern)
+                    .add(int32Attr(*element))
+                    .add(count)
+                    .addSite());
   }
-  FunctionState::Shape shape = state.getShape(builder, loc, dest);
-  call(gpuasync_memset_strided_name, {},
-       {*on, to, shape.strides, shape.sizes, shape.rank, pattern,
-        int32(*element), site()});
-  return success();
+  Command command(gpuasync_memset_strided_name);
+  command.buffers = {pattern, storeSizes(dest), storeStrides(dest)};
+  return emit(command.addStream()
+                  .add(to)
+                  .addBuffer(2)
+                  .addBuffer(1)
+                  .add(int32Attr(type.getRank()))
+                  .addBuffer(0)
+                  .add(int32Attr(*element))
+                  .addSite());
 }
 
 /// The lowering of memref multiplies sizes without looking at the product.
-LogicalResult OpLowering::checkSizes(memref::AllocOp alloc) {
-  state.startAt(op->getBlock());
+LogicalResult Lowering::checkSizes(memref::AllocOp alloc) {
   MemRefType type = alloc.getType();
   SmallVector<Value> sizes;
   if (!type.hasStaticShape())
@@ -574,33 +676,36 @@ static Value widen(OpBuilder &builder, Location loc, Value value) {
 
 /// Between gpuasync_call_begin and gpuasync_call_end, unless the former says
 /// no; one that may be recorded is the runtime's to call.
-LogicalResult OpLowering::lower(CallOp libraryCall) {
+LogicalResult OpLowering::callLibrary(FlatSymbolRefAttr name,
+                                      ValueRange arguments) {
   FailureOr<Value> on = stream();
   if (failed(on))
     return failure();
   // Taken apart before the branch, for the ops behind it.
   SmallVector<Value> operands = {Value()};
-  for (Value operand : libraryCall.getArguments())
+  for (Value operand : arguments)
     llvm::append_range(operands, state.unpack(builder, loc, operand));
   SmallVector<Type> types = {ptr};
   llvm::append_range(types, ValueRange(operands).drop_front().getTypes());
   FailureOr<LLVM::LLVMFuncOp> callee = tables.declareLibrary(
-      libraryCall, LLVM::LLVMFunctionType::get(i32, types));
+      cast<WorkOpInterface>(op), name, LLVM::LLVMFunctionType::get(i32, types));
   if (failed(callee))
     return failure();
   Value site = tables.site(builder, op);
-  Value streams = storeAll(FunctionState::Pointers, *on);
+  Value streams = state.storeAll(builder, loc, Pointers, *on);
   if ((*callee)->hasAttr(GPUAsyncDialect::getReplayableName())) {
     SmallVector<Value> words;
     for (Value operand : ArrayRef(operands).drop_front())
       words.push_back(widen(builder, loc, operand));
     Value unpacked = tables.addressOf(
         builder, loc, FlatSymbolRefAttr::get(tables.getUnpacked(*callee)));
-    Value arguments = storeAll(FunctionState::CallArguments, words);
-    call(gpuasync_call_replayable_name, {},
-         {streams, int32(1), unpacked, arguments,
-          int32(static_cast<int64_t>(8 * words.size())), site});
-    return success();
+    return emit(Command(gpuasync_call_replayable_name)
+                    .add(Command::words(Pointers, *on))
+                    .add(int32Attr(1))
+                    .add(unpacked)
+                    .add(Command::words(CallArguments, words))
+                    .add(int32Attr(static_cast<int64_t>(8 * words.size())))
+                    .add(site));
   }
   operands.front() =
       call(gpuasync_call_begin_name, ptr, {streams, int32(1), site})
@@ -615,21 +720,7 @@ LogicalResult OpLowering::lower(CallOp libraryCall) {
   return success();
 }
 
-/// Bytes of host memory, from its first element to its last.
-FailureOr<Value> OpLowering::hostBytes(Value memref) {
-  auto type = cast<BaseMemRefType>(memref.getType());
-  auto ranked = dyn_cast<MemRefType>(type);
-  if (ranked && !ranked.isStrided())
-    return op->emitOpError("needs a memref with strides");
-  if (ranked && isOnePiece(ranked))
-    return bytesOf(memref);
-  FailureOr<int64_t> element = elementBytes(type);
-  if (failed(element))
-    return failure();
-  return callExtent(state.getShape(builder, loc, memref), *element);
-}
-
-LogicalResult OpLowering::lower(HostRegisterOp host) {
+LogicalResult Lowering::lower(HostRegisterOp host) {
   Value memref = lookThroughCast(host.getMemref());
   FailureOr<Value> bytes = hostBytes(memref);
   if (failed(bytes))
@@ -640,7 +731,7 @@ LogicalResult OpLowering::lower(HostRegisterOp host) {
 }
 
 /// Of no bytes nothing was registered: null, then, which is ignored.
-LogicalResult OpLowering::lower(HostUnregisterOp host) {
+LogicalResult Lowering::lower(HostUnregisterOp host) {
   Value memref = lookThroughCast(host.getMemref());
   FailureOr<Value> bytes = hostBytes(memref);
   if (failed(bytes))
@@ -658,11 +749,11 @@ LogicalResult OpLowering::lower(HostUnregisterOp host) {
 // Streams and events
 //===----------------------------------------------------------------------===//
 
-void OpLowering::waitOnHost(StringRef name, ValueRange handles) {
+void Lowering::waitOnHost(StringRef name, ValueRange handles) {
   SmallVector<Value> pointers;
   for (Value handle : handles)
     pointers.push_back(toLLVM(handle));
-  Value array = storeAll(FunctionState::Pointers, pointers);
+  Value array = state.storeAll(builder, loc, Pointers, pointers);
   Value result =
       call(name, i32, {array, int32(pointers.size()), site()}).getResult();
   Value failed = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::ne,
@@ -671,7 +762,7 @@ void OpLowering::waitOnHost(StringRef name, ValueRange handles) {
 }
 
 /// Calls around what is inside, which is lowered already.
-void OpLowering::lowerRegion(RegionOp region) {
+void Lowering::lowerRegion(RegionOp region) {
   uint32_t number = tables.addRegion();
   auto end = [&](YieldOp yield) {
     builder.setInsertionPoint(yield);
@@ -710,100 +801,86 @@ void OpLowering::lowerRegion(RegionOp region) {
                                           body.getBlocks());
 }
 
-LogicalResult OpLowering::lower() {
-  state.startAt(op->getBlock());
-  auto result =
-      TypeSwitch<Operation *, LogicalResult>(op)
-          .Case<LaunchOp, AllocOp, DeallocOp, MemcpyOp, MemsetOp, CallOp>(
-              [&](auto work) -> LogicalResult {
-                if (work.getAsyncToken() ||
-                    !work.getAsyncDependencies().empty())
-                  return op->emitOpError(
-                      "still has tokens: run gpu-async-make-forks-explicit and "
-                      "gpu-async-assign-streams first, or all passes by "
-                      "--gpu-async-pipeline");
-                return lower(work);
-              })
-          .Case<HostRegisterOp, HostUnregisterOp, WindowOp, ConstantOp,
-                ResidentOp>([&](auto other) { return lower(other); })
-          .Case([&](StreamCreateOp create) {
-            replace(create.getStream(),
-                    call(gpuasync_stream_create_name, ptr, {device(), site()})
-                        .getResult());
-            return success();
-          })
-          .Case([&](StreamExternalOp external) {
-            Value native = external.getPointer();
-            if (native.getType() != ptr)
-              native = LLVM::AddrSpaceCastOp::create(builder, loc, ptr, native);
-            replace(external.getStream(), call(gpuasync_stream_external_name,
-                                               ptr, {device(), native, site()})
-                                              .getResult());
-            return success();
-          })
-          .Case([&](StreamDestroyOp destroy) {
-            call(gpuasync_stream_destroy_name, {},
-                 {toLLVM(destroy.getStream()),
-                  int32(destroy.getIdle() ? GPUASYNC_STREAM_IDLE : 0), site()});
-            return success();
-          })
-          .Case([&](StreamWaitOp wait) {
-            call(gpuasync_stream_wait_name, {},
-                 {toLLVM(wait.getStream()), toLLVM(wait.getEvent()), site()});
-            return success();
-          })
-          .Case([&](StreamSynchronizeOp wait) {
-            waitOnHost(gpuasync_stream_synchronize_name, wait.getStreams());
-            return success();
-          })
-          .Case([&](EventRecordOp record) {
-            replace(record.getEvent(),
-                    call(gpuasync_event_record_name, ptr,
-                         {toLLVM(record.getStream()), site()})
-                        .getResult());
-            return success();
-          })
-          .Case([&](EventReadyOp ready) {
-            replace(
-                ready.getEvent(),
+static LogicalResult lowerWork(WorkOpInterface work, FunctionState &state) {
+  if (work.getAsyncToken() || !work.getAsyncDependencies().empty())
+    return work->emitOpError(
+        "still has tokens: run gpu-async-make-forks-explicit and "
+        "gpu-async-assign-streams first, or all passes by "
+        "--gpu-async-pipeline");
+  if (auto lower = state.tables.lowerings.lookup(work))
+    return lower(work, state);
+  return work->emitOpError("has no lowering to runtime calls: its dialect adds "
+                           "one by gpuasync::RuntimeLoweringInterface");
+}
+
+LogicalResult Lowering::lowerOther() {
+  return TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<HostRegisterOp, HostUnregisterOp, WindowOp, ConstantOp, ResidentOp>(
+          [&](auto other) { return lower(other); })
+      .Case([&](StreamCreateOp create) {
+        replace(create.getStream(),
+                call(gpuasync_stream_create_name, ptr, {device(), site()})
+                    .getResult());
+        return success();
+      })
+      .Case([&](StreamExternalOp external) {
+        Value native = external.getPointer();
+        if (native.getType() != ptr)
+          native = LLVM::AddrSpaceCastOp::create(builder, loc, ptr, native);
+        replace(external.getStream(), call(gpuasync_stream_external_name, ptr,
+                                           {device(), native, site()})
+                                          .getResult());
+        return success();
+      })
+      .Case([&](StreamDestroyOp destroy) {
+        call(gpuasync_stream_destroy_name, {},
+             {toLLVM(destroy.getStream()),
+              int32(destroy.getIdle() ? GPUASYNC_STREAM_IDLE : 0), site()});
+        return success();
+      })
+      .Case([&](StreamWaitOp wait) {
+        call(gpuasync_stream_wait_name, {},
+             {toLLVM(wait.getStream()), toLLVM(wait.getEvent()), site()});
+        return success();
+      })
+      .Case([&](StreamSynchronizeOp wait) {
+        waitOnHost(gpuasync_stream_synchronize_name, wait.getStreams());
+        return success();
+      })
+      .Case([&](EventRecordOp record) {
+        replace(record.getEvent(), call(gpuasync_event_record_name, ptr,
+                                        {toLLVM(record.getStream()), site()})
+                                       .getResult());
+        return success();
+      })
+      .Case([&](EventReadyOp ready) {
+        replace(ready.getEvent(),
                 LLVM::ZeroOp::create(builder, ready.getLoc(), ptr).getResult());
-            return success();
-          })
-          .Case([&](EventDestroyOp destroy) {
-            call(gpuasync_event_destroy_name, {},
-                 {toLLVM(destroy.getEvent()), site()});
-            return success();
-          })
-          .Case([&](EventSynchronizeOp wait) {
-            waitOnHost(gpuasync_event_synchronize_name, wait.getEvents());
-            return success();
-          })
-          .Case([&](RegionOp region) {
-            lowerRegion(region);
-            return success();
-          })
-          .Default([&](Operation *) {
-            return op->emitOpError(
-                "does not belong to the stream form: run "
-                "gpu-async-make-forks-explicit and gpu-async-assign-streams "
-                "first");
-          });
-  if (failed(result))
-    return failure();
-  // A cast that nobody else needs would still put a descriptor on the stack, in
-  // each round of a loop.
-  Operation *cast = isa<HostRegisterOp, HostUnregisterOp>(op)
-                        ? op->getOperand(0).getDefiningOp<memref::CastOp>()
-                        : nullptr;
-  op->erase();
-  if (cast && cast->use_empty())
-    cast->erase();
-  return success();
+        return success();
+      })
+      .Case([&](EventDestroyOp destroy) {
+        call(gpuasync_event_destroy_name, {},
+             {toLLVM(destroy.getEvent()), site()});
+        return success();
+      })
+      .Case([&](EventSynchronizeOp wait) {
+        waitOnHost(gpuasync_event_synchronize_name, wait.getEvents());
+        return success();
+      })
+      .Case([&](RegionOp region) {
+        lowerRegion(region);
+        return success();
+      })
+      .Default([&](Operation *) {
+        return op->emitOpError(
+            "does not belong to the stream form: run "
+            "gpu-async-make-forks-explicit and gpu-async-assign-streams "
+            "first");
+      });
 }
 
 /// A frame that fails leaves at once, as no op behind may run.
 static void lowerAssert(cf::AssertOp op, FunctionState &state) {
-  state.startAt(op->getBlock());
   OpBuilder builder(op);
   Location loc = op.getLoc();
   Value yes = LLVM::ConstantOp::create(builder, loc, builder.getI1Type(), 1);
@@ -822,15 +899,25 @@ static void lowerAssert(cf::AssertOp op, FunctionState &state) {
 }
 
 LogicalResult runtime::lowerOp(Operation *op, FunctionState &state) {
+  state.startAt(op->getBlock());
   if (auto check = dyn_cast<cf::AssertOp>(op)) {
     lowerAssert(check, state);
     return success();
   }
-  if (auto map = dyn_cast<nvgpu::TmaCreateDescriptorOp>(op)) {
-    state.startAt(op->getBlock());
+  if (auto map = dyn_cast<nvgpu::TmaCreateDescriptorOp>(op))
     return lowerTensorMap(map, state);
-  }
   if (auto alloc = dyn_cast<memref::AllocOp>(op))
-    return OpLowering(op, state).checkSizes(alloc);
-  return OpLowering(op, state).lower();
+    return Lowering(op, state).checkSizes(alloc);
+  auto work = dyn_cast<WorkOpInterface>(op);
+  if (failed(work ? lowerWork(work, state) : Lowering(op, state).lowerOther()))
+    return failure();
+  // A cast that nobody else needs would still put a descriptor on the stack, in
+  // each round of a loop.
+  Operation *cast = isa<HostRegisterOp, HostUnregisterOp>(op)
+                        ? op->getOperand(0).getDefiningOp<memref::CastOp>()
+                        : nullptr;
+  op->erase();
+  if (cast && cast->use_empty())
+    cast->erase();
+  return success();
 }

@@ -204,16 +204,17 @@ Tables::Tables(ModuleOp module, SymbolTable &symbols)
     binaries.insert({binary.getSymNameAttr(), binary});
 }
 
-FailureOr<KernelRef> Tables::lookupKernel(LaunchOp launch) {
-  StringAttr moduleName = launch.getKernelModuleName();
+FailureOr<KernelRef> Tables::lookupKernel(WorkOpInterface work) {
+  SymbolRefAttr code = work.getCode();
+  StringAttr moduleName = code.getRootReference();
   auto it = binaries.find(moduleName);
   if (it == binaries.end()) {
     Operation *other = symbols.lookup(moduleName);
     if (!other)
-      return launch.emitOpError()
-             << "names the kernel " << launch.getKernel()
+      return work->emitOpError()
+             << "names the kernel " << code
              << ", but the program has no kernels @" << moduleName.getValue();
-    InFlightDiagnostic diag = launch.emitOpError()
+    InFlightDiagnostic diag = work->emitOpError()
                               << "needs the compiled kernels @"
                               << moduleName.getValue()
                               << ": run gpu-async-lower-kernels first";
@@ -222,10 +223,10 @@ FailureOr<KernelRef> Tables::lookupKernel(LaunchOp launch) {
   }
   BinaryOp binary = it->second;
   std::optional<unsigned> kernel =
-      binary.lookupKernel(launch.getKernelName().getValue());
+      binary.lookupKernel(code.getLeafReference().getValue());
   if (!kernel) {
-    InFlightDiagnostic diag = launch.emitOpError()
-                              << "names the kernel " << launch.getKernel()
+    InFlightDiagnostic diag = work->emitOpError()
+                              << "names the kernel " << code
                               << ", which the compiled module does not have";
     diag.attachNote(binary.getLoc()) << "compiled module";
     return diag;
@@ -235,36 +236,46 @@ FailureOr<KernelRef> Tables::lookupKernel(LaunchOp launch) {
 }
 
 FailureOr<LLVM::LLVMFuncOp>
-Tables::declareLibrary(CallOp call, LLVM::LLVMFunctionType type) {
-  Operation *symbol = symbols.lookup(call.getCallee());
+Tables::declareLibrary(WorkOpInterface work, FlatSymbolRefAttr name,
+                       LLVM::LLVMFunctionType type) {
+  Operation *symbol = symbols.lookup(name.getAttr());
   if (auto known = dyn_cast_or_null<LLVM::LLVMFuncOp>(symbol)) {
     if (known.getFunctionType() == type)
       return known;
-    InFlightDiagnostic diag = call.emitOpError()
-                              << "needs " << call.getCalleeAttr()
-                              << " to be declared as " << type;
+    InFlightDiagnostic diag = work->emitOpError()
+                              << "needs " << name << " to be declared as "
+                              << type;
     diag.attachNote(known.getLoc()) << "it is here";
     return diag;
   }
-  auto declared = dyn_cast_or_null<func::FuncOp>(symbol);
+  const StringRef replayable = GPUAsyncDialect::getReplayableName();
+  OpBuilder::InsertionGuard guard(builder);
+  if (!symbol) {
+    builder.setInsertionPointToEnd(module.getBody());
+    auto made =
+        LLVM::LLVMFuncOp::create(builder, work.getLoc(), name.getValue(), type);
+    if (work.isReplayable())
+      made->setAttr(replayable, builder.getUnitAttr());
+    symbols.insert(made);
+    return made;
+  }
+  auto declared = dyn_cast<func::FuncOp>(symbol);
   if (!declared || !declared.isExternal())
-    return call.emitOpError() << "calls " << call.getCalleeAttr()
-                              << ", which is no declared func.func";
+    return work->emitOpError()
+           << "calls " << name << ", which is no declared func.func";
   if (auto uses = SymbolTable::getSymbolUses(declared, module))
     for (const SymbolTable::SymbolUse &use : *uses)
-      if (!isa<CallOp>(use.getUser())) {
+      if (!isa<WorkOpInterface>(use.getUser())) {
         InFlightDiagnostic diag =
             use.getUser()->emitOpError()
-            << "uses " << call.getCalleeAttr()
+            << "uses " << name
             << ", which gpu_async.call calls with another first argument";
-        diag.attachNote(call.getLoc()) << "the call";
+        diag.attachNote(work.getLoc()) << "the call";
         return diag;
       }
-  OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(declared);
   auto made = LLVM::LLVMFuncOp::create(builder, declared.getLoc(),
-                                       call.getCallee(), type);
-  const StringRef replayable = GPUAsyncDialect::getReplayableName();
+                                       name.getValue(), type);
   if (Attribute attr = declared->getAttr(replayable))
     made->setAttr(replayable, attr);
   symbols.erase(declared);
@@ -336,7 +347,7 @@ const LaunchParams *Tables::getParams(LaunchOp launch) {
 }
 
 /// GPUASYNC_SITE_AWAITED. Memory that is freed behind it nobody waits for.
-static bool isAwaited(LaunchOp launch) {
+static bool isAwaited(WorkOpInterface launch) {
   Value stream = launch.getStream();
   for (Operation *op = launch->getNextNode(); op;) {
     if (auto wait = dyn_cast<StreamSynchronizeOp>(op))
@@ -354,37 +365,32 @@ static bool isAwaited(LaunchOp launch) {
 
 Value Tables::site(OpBuilder &builder, Operation *op, const KernelRef *kernel,
                    StringRef text, std::optional<uint32_t> number) {
+  SymbolRefAttr code = getCode(op);
   auto addText = [&](StringRef text) {
-    if (auto call = dyn_cast<CallOp>(op))
-      return sites.addText((text + " @" + call.getCallee()).str());
-    auto launch = dyn_cast<LaunchOp>(op);
-    if (!launch)
+    if (!code)
       return sites.addText(text);
-    return sites.addText((text + " @" +
-                          launch.getKernelModuleName().getValue() + "::@" +
-                          launch.getKernelName().getValue())
-                             .str());
+    std::string full = (text + " @" + code.getRootReference().getValue()).str();
+    for (FlatSymbolRefAttr nested : code.getNestedReferences())
+      full += ("::@" + nested.getValue()).str();
+    return sites.addText(full);
   };
   Position position = getPosition(op->getLoc());
   uint32_t file = sites.addText(position.file), place;
   if (!text.empty()) {
     place = addText(text);
   } else {
-    Attribute key = op->getName().getIdentifier();
-    if (auto launch = dyn_cast<LaunchOp>(op))
-      key = launch.getKernel();
-    else if (auto call = dyn_cast<CallOp>(op))
-      key = call.getCalleeAttr();
+    Attribute key = code ? Attribute(code) : op->getName().getIdentifier();
     auto [known, isNew] = opTexts.try_emplace(key);
     if (isNew)
       known->second = addText(op->getName().getStringRef());
     place = known->second;
   }
   uint64_t id = number.value_or(UINT32_MAX);
-  if (auto work = dyn_cast<WorkOpInterface>(op))
+  auto work = dyn_cast<WorkOpInterface>(op);
+  if (work)
     id = work.getId().value_or(UINT32_MAX);
-  auto launch = dyn_cast<LaunchOp>(op);
-  uint32_t flags = launch && isAwaited(launch) ? GPUASYNC_SITE_AWAITED : 0;
+  uint32_t flags =
+      runsKernel(op) && isAwaited(work) ? GPUASYNC_SITE_AWAITED : 0;
   uint32_t index = sites.add(
       {file, place, position.line, position.column, static_cast<uint32_t>(id),
        kernel ? kernel->module : 0, kernel ? kernel->kernel : 0, flags});
