@@ -293,3 +293,28 @@ func.func @stay(%n: index, %v: f32, %y: !m, %h: memref<i1>) {
 
 // RUN: gpu-opt %s -gpu-async-plan-memory --remarks-filter=gpu-async-plan-memory --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=DECISION
 // DECISION: :{{[1-9][0-9]*:[0-9]+}}: remark: [Passed] HoistedAllocations | Category:gpu-async-plan-memory | Function=ordered | hoisted-buffers=1{{$}}
+
+// What an scf.while in the loop leaves behind may still use its memory: %b gets
+// other bytes than %a.
+// CHECK-LABEL: @behindWhile
+// CHECK: gpu_async.alloc async() : memref<512xi8>
+func.func @behindWhile(%n: index, %c: i1, %v: i32, %out: memref<64xi32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %a, %t = gpu_async.alloc async () : memref<64xi32>
+  %b, %u = gpu_async.alloc async () : memref<64xi32>
+  scf.for %i = %c0 to %n step %c1 {
+    scf.while : () -> () {
+      scf.condition(%c)
+    } do {
+      %w = gpu_async.memset async [%t] %a, %v : memref<64xi32>, i32
+      scf.yield
+    }
+  }
+  %p = gpu_async.memset async [%u] %b, %v : memref<64xi32>, i32
+  %q = gpu_async.memcpy async [%p] %out, %b : memref<64xi32>, memref<64xi32>
+  %f = gpu_async.dealloc async [%q] %b : memref<64xi32>
+  gpu_async.wait [%q]
+  %g = gpu_async.dealloc async %a : memref<64xi32>
+  return
+}

@@ -1,5 +1,5 @@
 // RUN: gpu-opt %s -gpu-async-print-hazards -o /dev/null 2>&1 | FileCheck %s
-// RUN: gpu-opt %s -gpu-async-print-hazards -o /dev/null 2>&1 | count 12
+// RUN: gpu-opt %s -gpu-async-print-hazards -o /dev/null 2>&1 | count 14
 
 // Ordered by a token, by the host, or not at all.
 func.func @line(%x: memref<8xf32>, %y: memref<8xf32> {llvm.noalias}, %v: f32) {
@@ -70,6 +70,20 @@ func.func @loop(%n: index, %x: memref<8xf32> {llvm.noalias}, %y: memref<8xf32> {
   gpu_async.wait [%c, %d]
   %r = memref.load %x[%c0] : memref<8xf32>
   return %r : f32
+}
+
+// Behind an scf.while, work of its second region may still run.
+func.func @behindWhile(%c: i1, %x: memref<8xf32>, %v: f32) {
+  scf.while : () -> () {
+    scf.condition(%c)
+  } do {
+    %w = gpu_async.memset async %x, %v : memref<8xf32>, f32
+    scf.yield
+  }
+  // CHECK-NEXT: hazard in @behindWhile: write-after-write of argument 1: gpu_async.memset at loc("{{.*}}":[[@LINE+1]]:8) is not ordered after gpu_async.memset at loc("{{.*}}":[[@LINE-3]]:10)
+  %e = gpu_async.memset async %x, %v : memref<8xf32>, f32
+  // CHECK-NEXT: hazard in @behindWhile: {{.*}} of an earlier iteration
+  return
 }
 
 // Halves of a window that moves: each is unordered with the other one of an earlier

@@ -240,8 +240,12 @@ void TokenWalk::walkRegions(Operation *op) {
         restrict(set, later.past[token]);
     }
   }
-  if (result.isReached)
+  // The way that a first iteration takes out of an scf.while does not have what
+  // runs before control comes back.
+  if (result.isReached) {
+    result.state.enqueued |= ofIterations;
     start(result);
+  }
 }
 
 void TokenWalk::run() {
