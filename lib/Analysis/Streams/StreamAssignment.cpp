@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Analysis/Streams/StreamAssignment.h"
+#include "GPUAsync/Analysis/Streams/StreamClocks.h"
 #include "GPUAsync/IR/RegionTokens.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -410,20 +411,18 @@ StreamAssignment::BlockPlan::pack(unsigned maxStreams) const {
 
   SmallVector<unsigned> stream(size, none);
   // How far each stream is known to have come when a node has run.
-  std::vector<SmallVector<unsigned, 8>> clocks(size);
+  std::vector<StreamClock> clocks(size);
   std::vector<unsigned> finish(size, 0);
   struct State {
     unsigned count = 0, last = none, finish = 0;
   };
   SmallVector<State> streams;
   for (unsigned node = 0; node < size; ++node) {
-    SmallVector<unsigned, 8> &clock = clocks[node];
-    clock.assign(maxStreams, 0);
+    StreamClock &clock = clocks[node];
     unsigned start = 0;
     for (unsigned predecessor : graph[node].predecessors) {
       start = std::max(start, finish[predecessor]);
-      for (unsigned i = 0; i < maxStreams; ++i)
-        clock[i] = std::max(clock[i], clocks[predecessor][i]);
+      clock.merge(clocks[predecessor]);
     }
     finish[node] = start;
     if (!graph[node].onPath)
@@ -455,9 +454,8 @@ StreamAssignment::BlockPlan::pack(unsigned maxStreams) const {
     }
     State &state = streams[best];
     if (state.last != none)
-      for (unsigned i = 0; i < maxStreams; ++i)
-        clock[i] = std::max(clock[i], clocks[state.last][i]);
-    clock[best] = ++state.count;
+      clock.merge(clocks[state.last]);
+    clock.set(best, ++state.count);
     state.last = node;
     state.finish = finish[node] = std::max(start, state.finish) + 1;
     stream[node] = best;
