@@ -2,11 +2,11 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See Hazards.h; what is before what is TokenWalk's.
+// See Hazards.h; what is before what is HappensBefore's.
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Analysis/Memory/Hazards.h"
-#include "GPUAsync/Analysis/Streams/TokenWalk.h"
+#include "GPUAsync/Analysis/Streams/HappensBefore.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
 #include "GPUAsync/IR/RegionTokens.h"
 
@@ -91,11 +91,11 @@ std::string gpuasync::explainUnknown(const Conflict &conflict) {
 
 namespace {
 
-class HazardFinder : public TokenWalk {
+class HazardFinder : public HappensBefore<llvm::BitVector> {
 public:
   HazardFinder(FunctionOpInterface function, KernelTable &kernels,
                MemoryFacts &facts)
-      : TokenWalk(function), kernels(kernels), facts(facts) {}
+      : HappensBefore(function), kernels(kernels), facts(facts) {}
 
   std::vector<Hazard> find();
 
@@ -107,7 +107,7 @@ private:
   };
 
   bool addItem(Operation *op) override;
-  void visit(Operation *op, const Set &before) override;
+  void visit(Operation *op, const llvm::BitVector &before) override;
   bool waitsForAll(Operation *call) override {
     return !facts.hostAccesses(call);
   }
@@ -143,7 +143,7 @@ static bool isOfIteration(const Base &base, Operation *loop) {
   return base.kind == Base::Allocation && base.identity.isMadeIn(loop);
 }
 
-void HazardFinder::visit(Operation *op, const Set &before) {
+void HazardFinder::visit(Operation *op, const llvm::BitVector &before) {
   std::optional<unsigned> number = getNumber(op);
   if (!number)
     return;

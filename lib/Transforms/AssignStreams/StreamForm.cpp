@@ -39,10 +39,8 @@ void StreamForm::prepare() {
   int64_t next = 0;
   function->walk<WalkOrder::PreOrder>([&](Operation *op) {
     auto work = dyn_cast<WorkOpInterface>(op);
-    if (work) {
-      ids[work.getAsyncToken()] = next;
+    if (work)
       work.setId(next++);
-    }
     if (op == function.getOperation() ||
         (!work && !llvm::any_of(op->getOperands(), isToken) &&
          !llvm::any_of(op->getResults(), isToken)))
@@ -294,9 +292,8 @@ void StreamForm::visitWork(WorkOpInterface work) {
   if (!isEmitting)
     return;
   SmallVector<int64_t> after;
-  for (Value before : preceding->get(work))
-    if (auto id = ids.find(before); id != ids.end())
-      after.push_back(id->second);
+  for (Operation *before : preceding->get(work))
+    after.push_back(*cast<WorkOpInterface>(before).getId());
   if (!after.empty())
     work.setAfter(ArrayRef<int64_t>(after));
   if (!isExternal)
@@ -900,7 +897,7 @@ LogicalResult StreamForm::run() {
   walk();
   assignFloating();
   isEmitting = true;
-  PrecedingWork ofTokens(function, sources);
+  PrecedingWork ofTokens(function);
   preceding = &ofTokens;
   walk();
   removeTokens();

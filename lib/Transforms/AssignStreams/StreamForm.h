@@ -57,7 +57,6 @@ private:
   OpBuilder builder;
   /// Region ops with device work or tokens in them.
   llvm::DenseSet<Operation *> regionOps;
-  llvm::DenseMap<Value, int64_t> ids;
   PrecedingWork *preceding = nullptr;
 
   // The walk.

@@ -7,7 +7,7 @@
 
 #include "Allocations.h"
 #include "GPUAsync/Analysis/Memory/TypeLayout.h"
-#include "GPUAsync/Analysis/Streams/TokenWalk.h"
+#include "GPUAsync/Analysis/Streams/HappensBefore.h"
 #include "GPUAsync/IR/OpKinds.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -124,10 +124,10 @@ static bool touchesAnything(Operation *op, KernelTable &kernels) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-class OrderWalk : public TokenWalk {
+class OrderWalk : public HappensBefore<llvm::BitVector> {
 public:
   OrderWalk(FunctionOpInterface function, FunctionAllocations &result)
-      : TokenWalk(function), result(result) {
+      : HappensBefore(function), result(result) {
     for (BlockAllocations &block : result.blocks) {
       blocks.insert(block.block);
       for (Allocation &allocation : block.allocations) {
@@ -142,14 +142,14 @@ public:
 
 private:
   bool addItem(Operation *op) override;
-  void visit(Operation *op, const Set &before) override;
+  void visit(Operation *op, const llvm::BitVector &before) override;
 
   FunctionAllocations &result;
   llvm::DenseSet<Block *> blocks;
   llvm::DenseSet<Operation *> planned;
   llvm::DenseMap<Operation *, Allocation *> allocationOf;
   llvm::DenseMap<Operation *, SmallVector<Allocation *, 2>> usedBy;
-  Set keptFrees;
+  llvm::BitVector keptFrees;
 };
 } // namespace
 
@@ -172,7 +172,7 @@ bool OrderWalk::addItem(Operation *op) {
   return true;
 }
 
-void OrderWalk::visit(Operation *op, const Set &before) {
+void OrderWalk::visit(Operation *op, const llvm::BitVector &before) {
   if (carriedLoop) {
     for (Allocation *allocation : usedBy.lookup(op))
       if (allocation->alloc->getParentOp() == carriedLoop)
@@ -252,7 +252,7 @@ static void findConflicts(BlockAllocations &block,
 void OrderWalk::find() {
   run();
   // Nothing is known to be before what no path leads to.
-  for (Set &before : result.before)
+  for (llvm::BitVector &before : result.before)
     before.resize(getNumItems());
   for (BlockAllocations &block : result.blocks)
     findConflicts(block, result);
