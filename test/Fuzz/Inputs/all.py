@@ -22,6 +22,7 @@ GENERATORS = [
     ("differential.py", "gpu-runner", ["--mode=sequential", "--programs=100"]),
     ("differential.py", "gpu-runner", ["--mode=sequential-async", "--programs=100"]),
     ("differential.py", "gpu-runner", ["--check", "--max-streams=32", "--programs=60"]),
+    ("order.py", "gpu-opt", ["--programs=400"]),
     ("differential-kernels.py", "gpu-runner", ["--kernels=60"]),
     ("differential-kernels.py", "gpu-runner", ["--check", "--batch=5", "--kernels=15"]),
     ("differential-linalg.py", "gpu-runner", ["--programs=60"]),
