@@ -86,11 +86,6 @@ static bool isNamed() {
               : setting("GPU_ASYNC_CACHE_DIR") != nullptr;
 }
 
-void gpuasync::openDiskCacheLibrary() noexcept {
-  MakeDiskCache *make = nullptr;
-  (void)findMaker(make);
-}
-
 gpuasync_disk_cache *gpuasync_disk_cache_default(void) noexcept {
   static std::atomic<gpuasync_disk_cache *> known{nullptr};
   gpuasync_disk_cache *cache = known.load(std::memory_order_acquire);

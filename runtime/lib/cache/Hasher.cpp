@@ -129,12 +129,19 @@ bool holds(const dl_phdr_info &info, uintptr_t address) {
   return false;
 }
 
+/// Whether a loaded file is a part of all code. The kernel's page of system
+/// calls is no file. The runtime opens its own libraries at any time, and what
+/// these do is a part of no key.
+bool isCounted(const char *name) {
+  return strncmp(name, "linux-vdso", 10) != 0 &&
+         !strstr(name, "/libgpuasync_diskcache.so") &&
+         !strstr(name, "/libgpuasync_trace.so");
+}
+
 int visitCode(dl_phdr_info *info, size_t, void *user) {
   auto *visit = static_cast<CodeVisit *>(user);
   const char *name = info->dlpi_name ? info->dlpi_name : "";
-  if (visit->address ? !holds(*info, visit->address)
-                     // The kernel's page of system calls is no file.
-                     : strncmp(name, "linux-vdso", 10) == 0)
+  if (visit->address ? !holds(*info, visit->address) : !isCounted(name))
     return 0;
   if (!addBuildId(visit->hasher, *info))
     gpuasync_hasher_add_file(visit->hasher, *name ? name : "/proc/self/exe");
@@ -204,9 +211,6 @@ void gpuasync_hasher_add_file(gpuasync_hasher *hasher,
 
 void gpuasync_hasher_add_code(gpuasync_hasher *hasher,
                               const void *address) noexcept {
-  // Else the first use of a cache would change the list.
-  if (!address)
-    gpuasync::openDiskCacheLibrary();
   CodeVisit visit = {hasher, reinterpret_cast<uintptr_t>(address)};
   dl_iterate_phdr(visitCode, &visit);
 }

@@ -33,12 +33,4 @@ protected:
 extern "C" GPUASYNC_API gpuasync_disk_cache *
 gpuasyncMakeDiskCache1(const char *folder, uint64_t maxBytes) noexcept;
 
-namespace gpuasync {
-
-/// Opens the library, if it is there, and is quick if it is open. The loader's
-/// lock may be taken.
-void openDiskCacheLibrary() noexcept;
-
-} // namespace gpuasync
-
 #endif // GPUASYNC_CACHE_INTERFACE_H

@@ -193,16 +193,31 @@ protected:
   ~StreamControl() = default;
 };
 
-/// A trace around a device: learns of work that libraries enqueue themselves.
-class LibraryObserver {
+/// A trace around a device.
+class DeviceObserver {
 public:
+  //===--- Work that does not pass by the device
+
   /// Before and after a library's function puts work of its own on the stream.
   virtual void beginLibrary(NativeStream stream,
                             const gpuasync_site *site) noexcept = 0;
   virtual void endLibrary(NativeStream stream) noexcept = 0;
+  /// The host itself has made a copy that the program put on the stream, from
+  /// the time `from` until now.
+  virtual void noteHostCopy(NativeStream stream, uint64_t bytes,
+                            const gpuasync_site *site,
+                            int64_t from) noexcept = 0;
+
+  //===--- The end of a trace
+  /// Reads the times of all work that the host knows to have ended by now, and
+  /// of what else has, unless the device is lost. The context is current unless
+  /// it is lost.
+  virtual void readTimes(bool lost) noexcept = 0;
+  /// Gives up what is not known.
+  virtual void finish() noexcept = 0;
 
 protected:
-  ~LibraryObserver() = default;
+  ~DeviceObserver() = default;
 };
 
 /// The extensions that a device has; null: it has not.
@@ -216,7 +231,7 @@ struct Extensions {
   TensorMaps *tensorMaps = nullptr;
   ForeignObjects *foreign = nullptr;
   StreamControl *control = nullptr;
-  LibraryObserver *observer = nullptr;
+  DeviceObserver *observer = nullptr;
 };
 
 } // namespace gpuasync

@@ -47,6 +47,8 @@ MAY_INCLUDE = {
     "check/adversary": COMMANDS + ["drivers/cpu"],
     "compat": ENTRIES + ["compat/session"],
     "cache/disk": BASE + ["cache"],
+    "trace/tracer": POINTS + ["trace"],
+    "trace/tracer/shared": ["trace/tracer"],
     "blas": BASE,
     "aot": [],
 }

@@ -9,7 +9,7 @@
 #include "TimedFixture.h"
 #include "gpuasync/Program.h"
 #include "gpuasync/Trace.h"
-#include "trace/Trace.h"
+#include "trace/Interface.h"
 
 #include <map>
 #include <mutex>
@@ -338,7 +338,8 @@ TEST_P(Subscribers, GoOnceTheirCallsAreOver) {
     overBefore = call.over;
   });
   // It is on its way: no call begins any more.
-  while (gpuasync::Trace::get().subscriber.present())
+  while (static_cast<gpuasync::TraceService *>(gpuasync::tracer.load())
+             ->isSubscribed())
     std::this_thread::yield();
   EXPECT_FALSE(taker.isOver());
   call.open = true;

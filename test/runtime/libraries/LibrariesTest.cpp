@@ -12,7 +12,9 @@
 #include "gpuasync/Context.h"
 #include "gpuasync/DiskCache.h"
 #include "gpuasync/Program.h"
+#include "gpuasync/Trace.h"
 #include "mock/Mock.h"
+#include "trace/Interface.h"
 
 #include <gtest/gtest.h>
 
@@ -22,6 +24,7 @@
 #include <functional>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -57,6 +60,9 @@ protected:
       setenv("LD_LIBRARY_PATH", folder.c_str(), 1);
       setenv("HOME", folder.c_str(), 1);
       unsetenv("XDG_CACHE_HOME");
+      for (const char *each :
+           {"GPU_ASYNC_TRACE", "GPU_ASYNC_RANGES", "NVTX_INJECTION64_PATH"})
+        unsetenv(each);
       for (const std::string &each : variables)
         putenv(strdup(each.c_str()));
       execl("/proc/self/exe", "self", "--gtest_also_run_disabled_tests",
@@ -78,6 +84,10 @@ protected:
   }
   void addDiskCache(const char *name) {
     std::filesystem::copy_file(DISKCACHE_LIBRARY, folder + "/" + name);
+  }
+
+  void addTrace() {
+    std::filesystem::copy_file(TRACE_LIBRARY, folder + "/libgpuasync_trace.so");
   }
 
   std::string folder;
@@ -177,7 +187,179 @@ TEST(OwnLibrariesBody, DISABLED_ForkedChildKeepsBytes) {
   EXPECT_EQ(exitCodeOf(status), 0);
 }
 
+//===--- Traces
+
+/// One launch, and the host waits for it.
+void launchOnce(TestProgram &program) {
+  gpuasync_frame frame;
+  ASSERT_EQ(gpuasync_frame_enter(&frame, &program.function), 0);
+  gpuasync_stream *stream = gpuasync_stream_create(&frame, 0, 0);
+  gpuasync_stream_synchronize(&frame, &stream, 1, 0);
+  gpuasync_stream_destroy(&frame, stream, GPUASYNC_STREAM_IDLE, 0);
+  Status status(gpuasync_frame_leave(&frame));
+  EXPECT_TRUE(status.ok()) << status.message();
+}
+
+/// One call on the CPU device, in a context that opens.
+void useTheDevice() {
+  TestProgram program;
+  Context context;
+  Status status = Context::open("cpu", context);
+  ASSERT_TRUE(status.ok()) << status.message();
+  ContextScope scope(context);
+  launchOnce(program);
+}
+
+std::string textOf(const std::string &file) {
+  std::string text;
+  FILE *opened = fopen(file.c_str(), "r");
+  char part[4096];
+  while (size_t bytes = opened ? fread(part, 1, sizeof(part), opened) : 0)
+    text.append(part, bytes);
+  if (opened)
+    fclose(opened);
+  return text;
+}
+
+void ignoreRecord(void *count, const gpuasync_trace_record *) {
+  ++*static_cast<uint32_t *>(count);
+}
+
+// Questions about traces, and ends of none, need no library.
+TEST(OwnLibrariesBody, DISABLED_RunsWithoutATrace) {
+  useTheDevice();
+  EXPECT_EQ(gpuasync_profile_list(nullptr, nullptr), 0u);
+  Status stopped(gpuasync_trace_stop());
+  EXPECT_STREQ(stopped.message(),
+               "there is no trace; begin one first (gpuasync_trace_start)");
+  Status removed(gpuasync_trace_unsubscribe());
+  EXPECT_STREQ(removed.message(), "there is no callback; set one first "
+                                  "(gpuasync_trace_subscribe)");
+  EXPECT_FALSE(isOpen("libgpuasync_trace"));
+}
+
+// The library is open from the first trace on, also in a context that is open
+// already. The sum of what is loaded stays as it is.
+TEST(OwnLibrariesBody, DISABLED_TracesOnDemand) {
+  TestProgram program;
+  Context context;
+  Status status = Context::open("cpu", context);
+  ASSERT_TRUE(status.ok()) << status.message();
+  ContextScope scope(context);
+  const gpuasync_digest before = gpuasync::KeyBuilder().addCode().key();
+  const std::string file = getenv("HOME") + std::string("/on-demand.json");
+  EXPECT_FALSE(isOpen("libgpuasync_trace"));
+  status = Status(gpuasync_trace_start(file.c_str()));
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_TRUE(isOpen("libgpuasync_trace"));
+  launchOnce(program);
+  status = Status(gpuasync_trace_stop());
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_NE(textOf(file).find("\"testFunction\""), std::string::npos);
+  const gpuasync_digest after = gpuasync::KeyBuilder().addCode().key();
+  EXPECT_EQ(memcmp(&before, &after, sizeof(before)), 0);
+}
+
+// The same for a callback, before there is a context.
+TEST(OwnLibrariesBody, DISABLED_CallsBackOnDemand) {
+  uint32_t count = 0;
+  Status status(gpuasync_trace_subscribe(ignoreRecord, &count));
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_TRUE(isOpen("libgpuasync_trace"));
+  useTheDevice();
+  EXPECT_GT(count, 0u);
+  status = Status(gpuasync_trace_unsubscribe());
+  EXPECT_TRUE(status.ok()) << status.message();
+}
+
+// The environment asks for something of the library.
+TEST(OwnLibrariesBody, DISABLED_OpensTheTraceFirst) {
+  useTheDevice();
+  EXPECT_TRUE(isOpen("libgpuasync_trace"));
+}
+
+// ... and the first context does not open, with the text in EXPECTED.
+TEST(OwnLibrariesBody, DISABLED_RefusesTheContext) {
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    Context context;
+    Status status = Context::open("cpu", context);
+    EXPECT_EQ(status.code(), uint32_t(GPUASYNC_UNAVAILABLE));
+    EXPECT_EQ(strstr(status.message(), getenv("EXPECTED")), status.message())
+        << status.message();
+  }
+}
+
+// A program asks for a trace and for a callback; each error is about it.
+TEST(OwnLibrariesBody, DISABLED_CannotTrace) {
+  uint32_t count = 0;
+  Status started(gpuasync_trace_start(nullptr));
+  Status subscribed(gpuasync_trace_subscribe(ignoreRecord, &count));
+  for (const Status *each : {&started, &subscribed}) {
+    EXPECT_EQ(each->code(), uint32_t(GPUASYNC_UNAVAILABLE));
+    EXPECT_NE(strstr(each->message(), getenv("EXPECTED")), nullptr)
+        << each->message();
+  }
+  EXPECT_EQ(strstr(started.message(), "gpuasync_trace_start"),
+            started.message());
+  EXPECT_EQ(strstr(subscribed.message(), "gpuasync_trace_subscribe"),
+            subscribed.message());
+  useTheDevice();
+  EXPECT_EQ(gpuasync_profile_list(nullptr, nullptr), 0u);
+}
+
+// A profiler is in the process, and nobody asked for ranges: one warning.
+TEST(OwnLibrariesBody, DISABLED_WarnsOfRanges) {
+  testing::internal::CaptureStderr();
+  useTheDevice();
+  useTheDevice();
+  const std::string said = testing::internal::GetCapturedStderr();
+  const std::string expected = getenv("EXPECTED");
+  EXPECT_EQ(said.find(expected), 0u) << said;
+  EXPECT_EQ(said.find(expected, 1), std::string::npos) << said;
+}
+
 std::function<void()> body;
+
+std::string addressOfBody() {
+  char address[32];
+  snprintf(address, sizeof(address), "%llx",
+           static_cast<unsigned long long>(
+               reinterpret_cast<uintptr_t>(+[] { body(); })));
+  return address;
+}
+
+/// Whether a thread of this process waits for something.
+bool isAsleep(pid_t thread) {
+  const std::string text =
+      textOf("/proc/self/task/" + std::to_string(thread) + "/stat");
+  const size_t end = text.rfind(')');
+  return end != std::string::npos && text[end + 2] == 'S';
+}
+
+// Two threads are the first to use the runtime, which is to open the library.
+// One of them is in dlopen. So the other waits for the loader, and must not
+// have the first one wait for it. A hang ends the process.
+TEST(OwnLibrariesBody, DISABLED_TracesBesideTheLoader) {
+  alarm(60);
+  std::atomic<pid_t> other{0};
+  std::atomic<bool> held{false};
+  body = [&] {
+    held = true;
+    while (!other || !isAsleep(other))
+      std::this_thread::yield();
+    useTheDevice();
+  };
+  setenv("GPUASYNC_TEST_INITIALISER", addressOfBody().c_str(), 1);
+  std::thread holder([] {
+    EXPECT_NE(dlopen(LOADER_LIBRARY, RTLD_NOW | RTLD_LOCAL), nullptr);
+  });
+  while (!held)
+    std::this_thread::yield();
+  other = pid_t(syscall(SYS_gettid));
+  useTheDevice();
+  holder.join();
+  EXPECT_TRUE(isOpen("libgpuasync_trace"));
+}
 
 // Another thread is in dlopen while this one loads PTX, which the disk cache
 // keeps. Its library was opened with the driver's, when no lock was held. A
@@ -202,11 +384,7 @@ TEST(OwnLibrariesBody, DISABLED_LoadsBesideTheLoader) {
     while (!over)
       std::this_thread::yield();
   };
-  char address[32];
-  snprintf(address, sizeof(address), "%llx",
-           static_cast<unsigned long long>(
-               reinterpret_cast<uintptr_t>(+[] { body(); })));
-  setenv("GPUASYNC_TEST_INITIALISER", address, 1);
+  setenv("GPUASYNC_TEST_INITIALISER", addressOfBody().c_str(), 1);
   std::thread holder([] {
     EXPECT_NE(dlopen(LOADER_LIBRARY, RTLD_NOW | RTLD_LOCAL), nullptr);
   });
@@ -271,6 +449,92 @@ TEST_F(OwnLibraries, MachineCodeIsKeptBesideTheLoader_X11) {
 TEST_F(OwnLibraries, WithoutTheDiskCacheImagesAreLoaded_C16) {
   EXPECT_EQ(run("LoadsBesideTheLoader"), 0);
   EXPECT_EQ(entries(folder + "/.cache/gpu-async"), 0u);
+}
+
+TEST_F(OwnLibraries, WithoutATraceItsLibraryStaysClosed) {
+  EXPECT_EQ(run("RunsWithoutATrace"), 0);
+  addTrace();
+  EXPECT_EQ(run("RunsWithoutATrace"), 0);
+  EXPECT_EQ(run("RunsWithoutATrace", {"GPU_ASYNC_RANGES=auto"}), 0);
+  EXPECT_EQ(run("RunsWithoutATrace",
+                {"GPU_ASYNC_RANGES=off", "NVTX_INJECTION64_PATH=/nowhere.so"}),
+            0);
+}
+
+TEST_F(OwnLibraries, TracesAreOpenedOnDemand) {
+  addTrace();
+  addDiskCache("libgpuasync_diskcache.so");
+  EXPECT_EQ(run("TracesOnDemand"), 0);
+  EXPECT_EQ(run("CallsBackOnDemand"), 0);
+  const std::string file = folder + "/trace.json";
+  EXPECT_EQ(run("OpensTheTraceFirst", {"GPU_ASYNC_TRACE=" + file}), 0);
+  const std::string text = textOf(file);
+  EXPECT_NE(text.find("\"testFunction\""), std::string::npos) << text;
+  EXPECT_NE(text.find("\"otherData\""), std::string::npos) << text;
+  EXPECT_EQ(run("OpensTheTraceFirst", {"NVTX_INJECTION64_PATH=" +
+                                       programFolder + "/libfake_nvtx.so"}),
+            0);
+  EXPECT_EQ(run("OpensTheTraceFirst",
+                {"GPU_ASYNC_RANGES=" + programFolder + "/libfake_roctx.so"}),
+            0);
+}
+
+TEST_F(OwnLibraries, TracesAreOpenedBesideTheLoader_X11) {
+  addTrace();
+  EXPECT_EQ(run("TracesBesideTheLoader",
+                {"GPU_ASYNC_TRACE=" + folder + "/trace.json"}),
+            0);
+}
+
+TEST_F(OwnLibraries, AMissingTraceIsReported) {
+  const std::string needs =
+      " needs libgpuasync_trace.so next to the runtime library: " + folder +
+      "/libgpuasync_trace.so: cannot open shared object file";
+  EXPECT_EQ(run("RefusesTheContext", {"GPU_ASYNC_TRACE=trace.json",
+                                      "EXPECTED=GPU_ASYNC_TRACE" + needs}),
+            0);
+  EXPECT_EQ(run("RefusesTheContext",
+                {"GPU_ASYNC_RANGES=nvtx", "EXPECTED=GPU_ASYNC_RANGES" + needs}),
+            0);
+  EXPECT_EQ(run("CannotTrace", {"EXPECTED=" + needs}), 0);
+  EXPECT_EQ(
+      run("WarnsOfRanges",
+          {"NVTX_INJECTION64_PATH=" + programFolder + "/libfake_nvtx.so",
+           "EXPECTED=gpu-async: warning: a profiler in this process" + needs}),
+      0);
+}
+
+TEST_F(OwnLibraries, AWrongTraceIsReported) {
+  const std::string file = folder + "/libgpuasync_trace.so";
+  std::filesystem::copy_file(CHECK_LIBRARY, file);
+  EXPECT_EQ(run("CannotTrace",
+                {"EXPECTED=: libgpuasync_trace.so is of another version; "}),
+            0);
+  std::filesystem::remove(file);
+  std::filesystem::copy_file(programFolder + "/libother_trace.so", file);
+  const std::string expected =
+      ": libgpuasync_trace.so is of another version than the runtime library; "
+      "install both from one package";
+  EXPECT_EQ(run("CannotTrace", {"EXPECTED=" + expected}), 0);
+  EXPECT_EQ(run("RefusesTheContext", {"GPU_ASYNC_TRACE=trace.json",
+                                      "EXPECTED=GPU_ASYNC_TRACE" + expected}),
+            0);
+}
+
+// The library itself refuses a runtime whose classes it does not know.
+TEST(TraceVersions, DifferInEachPart) {
+  void *library = dlopen(TRACE_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(library, nullptr) << dlerror();
+  auto *make = reinterpret_cast<gpuasync::MakeTraceService *>(
+      dlsym(library, "gpuasyncMakeTraceService"));
+  ASSERT_NE(make, nullptr);
+  using gpuasync::TraceVersion;
+  for (size_t at = 0; at < sizeof(TraceVersion); at += sizeof(uint32_t)) {
+    gpuasync::TraceHost host = {};
+    ++*reinterpret_cast<uint32_t *>(reinterpret_cast<char *>(&host.version) +
+                                    at);
+    EXPECT_EQ(make(host), nullptr) << at;
+  }
 }
 
 } // namespace

@@ -7,7 +7,7 @@
 // this program again.
 //===----------------------------------------------------------------------===//
 
-#include "trace/Ranges.h"
+#include "trace/tracer/Ranges.h"
 #include "Adversary.h"
 #include "RegionFixture.h"
 #include "core/process/HostSpan.h"

@@ -86,7 +86,7 @@ static Status giveThread(Frame &frame, Stream *const *streams, uint32_t count,
     call.streams = handles;
     call.ordinals = ordinals;
   }
-  if (LibraryObserver *observer = frame.driver->extensions.observer)
+  if (DeviceObserver *observer = frame.driver->extensions.observer)
     for (uint32_t i = 0; i < count; ++i)
       observer->beginLibrary(streams[i]->native, site);
   frame.driver->suspend();
@@ -96,7 +96,7 @@ static Status giveThread(Frame &frame, Stream *const *streams, uint32_t count,
 /// The thread is the frame's again.
 static Status takeThreadBack(Frame &frame) {
   Status resumed = frame.driver->resume();
-  if (LibraryObserver *observer = frame.driver->extensions.observer)
+  if (DeviceObserver *observer = frame.driver->extensions.observer)
     for (uint32_t i = 0; i < frame.libraryCall.call.count; ++i)
       observer->endLibrary(frame.libraryCall.streams()[i]->native);
   return resumed;

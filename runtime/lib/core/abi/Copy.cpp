@@ -53,6 +53,8 @@ struct Copying : Transfer {
   Status toTarget(CopyPlan::Target target, char *destination,
                   const char *source, uint64_t bytes);
   Status toTarget(CopyPlan::Target target, StridedCopy &copy, const Extent &to);
+  /// Tells a trace of what the host has copied since `from`; 0: there was none.
+  void noteOwn(uint64_t bytes, int64_t from);
   /// Keeps staging until the device has read it.
   Status keepUntilRead(HeldStaging &staging, uint64_t bytes);
 };
@@ -242,6 +244,13 @@ Status Copying::keepUntilRead(HeldStaging &staging, uint64_t bytes) {
   return status;
 }
 
+void Copying::noteOwn(uint64_t bytes, int64_t from) {
+  if (__builtin_expect(!from || !tracing(), 1))
+    return;
+  if (DeviceObserver *observer = context.driver->extensions.observer)
+    observer->noteHostCopy(stream.native, bytes, site, from);
+}
+
 /// From memory that the device reaches.
 Status Copying::toTarget(CopyPlan::Target target, char *destination,
                          const char *source, uint64_t bytes) {
@@ -293,7 +302,7 @@ Status Copying::run(CopyPlan &plan, char *destination, const char *source,
   if (plan.source == Source::Now) {
     const int64_t from = tracing() ? nowNs() : 0;
     memmove(destination, source, bytes);
-    noteHostCopy(context, stream.native, bytes, site, from);
+    noteOwn(bytes, from);
     return Status();
   }
   HeldStaging whole(context, stream);
@@ -336,7 +345,7 @@ Status Copying::run(const CopyPlan &plan, StridedCopy copy,
   if (plan.source == Source::Now) {
     const int64_t from = tracing() ? nowNs() : 0;
     copyOnHost(copy);
-    noteHostCopy(context, stream.native, bytesOf(copy), site, from);
+    noteOwn(bytesOf(copy), from);
     return Status();
   }
   if (plan.source == Source::Deferred) {

@@ -532,8 +532,7 @@ void gpuasync_frame_leave_or_abort(gpuasync_frame *frame) noexcept {
     gpuasync_thread_end_in_exit();
   fprintf(stderr, "error: %s\n", gpuasync_status_get_message(status));
   fflush(stderr);
-  if (Tracer *used = tracing())
-    used->finish();
+  finishTrace();
   abort();
 }
 

@@ -126,7 +126,7 @@ Status gpuasync::openOn(Driver &driver, int32_t ordinal, void *adopted,
   dropEnded();
   try {
     if (Tracer *used = tracing())
-      used->attach(*context);
+      context->attach(*used);
     beginBehindOthers(*context);
     shared.contexts.push_back(context.get());
   } catch (...) {
@@ -573,8 +573,7 @@ void gpuasync_program_release_or_abort(
     return;
   fprintf(stderr, "error: %s\n", status.message());
   fflush(stderr);
-  if (Tracer *used = tracing())
-    used->finish();
+  finishTrace();
   abort();
 }
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "core/pool/ContextPools.h"
+#include "core/process/Tracer.h"
 
 using namespace gpuasync;
 
@@ -24,6 +25,13 @@ ContextPools::ContextPools(gpuasync_context &context, Driver &driver,
                            int32_t ordinal)
     : kind(driver), ordinal(ordinal), id(nextContextId()),
       device(deviceName(driver, ordinal)), context(context) {}
+
+void ContextPools::attach(Tracer &tracer) {
+  if (!driver.traced())
+    driver.surround(
+        tracer.surround(*driver.own(), device.c_str(), has(CapVendorStreams)));
+  driver.use(driver.traced());
+}
 
 ContextPools::~ContextPools() { gpuasync_status_free(lost.load()); }
 

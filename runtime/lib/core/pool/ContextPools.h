@@ -25,6 +25,8 @@
 
 namespace gpuasync {
 
+class Tracer;
+
 /// The base of each context, and of nothing else.
 struct ContextPools {
   ContextPools(gpuasync_context &context, Driver &driver, int32_t ordinal);
@@ -60,6 +62,9 @@ struct ContextPools {
       physicalBytes{0};
 
   bool has(Capability capability) const { return capabilities & capability; }
+  /// Puts a device that notes what passes around the context's. Process::mutex
+  /// is held.
+  void attach(Tracer &tracer);
   /// The error of a lost device, or Ok.
   Status checkLost();
   /// Remembers a device fault; passes the status on.

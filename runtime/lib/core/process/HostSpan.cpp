@@ -14,22 +14,24 @@ using namespace gpuasync;
 std::atomic<uint32_t> gpuasync::listeners{0};
 std::atomic<Tracer *> gpuasync::tracer{nullptr};
 
-Place::Place(const gpuasync_site *site) {
-  if (!site)
-    return;
-  file = gpuasync_site_file(site);
-  line = site->line;
-  column = site->column;
-}
+static Tracer &theTracer() { return *tracer.load(std::memory_order_acquire); }
 
 void HostSpan::beginHeard(HostKind kind, const char *name,
-                          const Place &place) noexcept {
-  if (Tracer *used = tracer.load(std::memory_order_acquire))
-    used->beginSpan(*this, kind, name, place);
+                          const gpuasync_site *site) noexcept {
+  theTracer().beginSpan(*this, kind, name, Place(site));
+}
+void HostSpan::beginHeard(HostKind kind, const char *name,
+                          const gpuasync_function &function) noexcept {
+  theTracer().beginSpan(*this, kind, name, Place(function));
 }
 
-void HostSpan::endHeard(HostKind kind, const char *name, const Place &place,
+void HostSpan::endHeard(HostKind kind, const char *name,
+                        const gpuasync_site *site,
                         const char *played) noexcept {
-  tracer.load(std::memory_order_acquire)
-      ->endSpan(*this, kind, name, place, played);
+  theTracer().endSpan(*this, kind, name, Place(site), played);
+}
+void HostSpan::endHeard(HostKind kind, const char *name,
+                        const gpuasync_function &function,
+                        const char *played) noexcept {
+  theTracer().endSpan(*this, kind, name, Place(function), played);
 }

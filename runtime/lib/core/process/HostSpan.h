@@ -31,7 +31,13 @@ struct Place {
   const char *file = "";
   uint32_t line = 0, column = 0;
 
-  explicit Place(const gpuasync_site *site);
+  explicit Place(const gpuasync_site *site) {
+    if (!site)
+      return;
+    file = gpuasync_site_file(site);
+    line = site->line;
+    column = site->column;
+  }
   explicit Place(const gpuasync_function &function)
       : file(function.file), line(function.line), column(function.column) {}
 };
@@ -43,13 +49,13 @@ public:
   template <typename Where>
   void begin(HostKind kind, const char *name, const Where &where) {
     if (anyoneListens())
-      beginHeard(kind, name, Place(where));
+      beginHeard(kind, name, where);
   }
   template <typename Where>
   void end(HostKind kind, const char *name, const Where &where,
            const char *played = "") {
     if (__builtin_expect(from != 0, 0))
-      endHeard(kind, name, Place(where), played);
+      endHeard(kind, name, where, played);
   }
 
   //===--- For the tracer
@@ -58,9 +64,15 @@ public:
   bool pushed;      ///< it is a range of a profiler's
 
 private:
-  void beginHeard(HostKind kind, const char *name, const Place &place) noexcept;
-  void endHeard(HostKind kind, const char *name, const Place &place,
+  // Out of line with all that makes a place.
+  void beginHeard(HostKind kind, const char *name,
+                  const gpuasync_site *site) noexcept;
+  void beginHeard(HostKind kind, const char *name,
+                  const gpuasync_function &function) noexcept;
+  void endHeard(HostKind kind, const char *name, const gpuasync_site *site,
                 const char *played) noexcept;
+  void endHeard(HostKind kind, const char *name,
+                const gpuasync_function &function, const char *played) noexcept;
 };
 
 /// What the calling thread does while one lives.

@@ -28,6 +28,13 @@ static pthread_key_t threadKey;
 
 static __thread bool runsExit __attribute__((tls_model("initial-exec")));
 
+void gpuasync::finishTrace() noexcept {
+  Tracer *used = tracing();
+  listeners.store(0);
+  if (used)
+    used->finish();
+}
+
 static void onFork() {
   refusal.fetch_or(RefuseForked);
   if (Tracer *used = tracing())
@@ -37,9 +44,7 @@ static void onFork() {
 static void onExit() {
   runsExit = true;
   refusal.fetch_or(RefuseExiting);
-  if (Tracer *used = tracing())
-    used->finish();
-  listeners.store(0);
+  finishTrace();
 }
 
 static void onThreadEnd(void *state) {
@@ -89,7 +94,8 @@ static Status readSettings(Process &process) {
   return wordSetting("GPU_ASYNC_SYNC_LAUNCHES", "0", "1", process.syncLaunches);
 }
 
-static Process *makeProcess(bool isForked) {
+/// `listens`: what the opening of the listeners' library came to.
+static Process *makeProcess(bool isForked, Status listens) {
   auto made = std::make_unique<Process>();
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) <= 1)
@@ -108,6 +114,8 @@ static Process *makeProcess(bool isForked) {
   if (isForked)
     return made.release();
   // No context is open yet.
+  if (made->settings.ok())
+    made->settings = std::move(listens);
   if (made->settings.ok() && gpuasyncStartListening)
     gpuasyncStartListening(made->settings);
   return made.release();
@@ -122,6 +130,10 @@ static std::atomic<Process *> instance{nullptr};
 static Process &makeOnce() {
   const pid_t own = getpid();
   pid_t before = 0;
+  // If another thread makes it, that has opened what listens.
+  Status listens;
+  if (gpuasyncOpenListeners && !maker.load())
+    gpuasyncOpenListeners(listens);
   while (!maker.compare_exchange_strong(before, own) && before == own) {
     if (Process *made = instance.load(std::memory_order_acquire))
       return *made;
@@ -134,7 +146,7 @@ static Process &makeOnce() {
   if (isForked)
     refusal.fetch_or(RefuseForked);
   try {
-    Process *made = makeProcess(isForked);
+    Process *made = makeProcess(isForked, std::move(listens));
     instance.store(made, std::memory_order_release);
     return *made;
   } catch (...) {

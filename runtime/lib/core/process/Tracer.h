@@ -12,9 +12,11 @@
 #include "core/process/HostSpan.h"
 #include "gpuasync/Status.h"
 
-struct gpuasync_context;
+#include <memory>
 
 namespace gpuasync {
+
+class Device;
 
 class Tracer {
 public:
@@ -25,14 +27,11 @@ public:
                        const Place &place, const char *played) noexcept = 0;
 
   //===--- While ListenTrace is set
-  /// Puts a driver that notes what passes around a new context's driver.
-  /// Process::mutex is held.
-  virtual void attach(gpuasync_context &context) = 0;
-  /// The host itself has made a copy that the program put on the stream, from
-  /// the time `from` until now. `stream` is the device's.
-  virtual void noteHostCopy(gpuasync_context &context, void *stream,
-                            uint64_t bytes, const gpuasync_site *site,
-                            int64_t from) noexcept = 0;
+  /// Returns a device that notes what passes, and has an observer. `name` is
+  /// "cuda:0"; `isVendors`: calls need the context to be current. One thread at
+  /// a time. Throws std::bad_alloc.
+  virtual std::unique_ptr<Device> surround(Device &inner, const char *name,
+                                           bool isVendors) = 0;
   /// The process ends, perhaps while others are at work: completes the file
   /// with what is known.
   virtual void finish() noexcept = 0;
@@ -54,19 +53,21 @@ inline Tracer *tracing() {
              : nullptr;
 }
 
-/// Notes a host copy if a tracer was there at its begin (`from` is not 0).
-inline void noteHostCopy(gpuasync_context &context, void *stream,
-                         uint64_t bytes, const gpuasync_site *site,
-                         int64_t from) noexcept {
-  if (Tracer *used = __builtin_expect(from != 0, 0) ? tracing() : nullptr)
-    used->noteHostCopy(context, stream, bytes, site, from);
-}
+/// The process ends, perhaps while others are at work: completes the trace with
+/// what is known. Nobody listens from then on.
+void finishTrace() noexcept;
 
 } // namespace gpuasync
 
-/// Begins to listen as the environment says. A service defines it; else it is
-/// null. No context is open.
-extern "C" __attribute__((weak)) void
+// A service defines these; else they are null. No context is open.
+extern "C" {
+/// Opens the library of whom the environment has listen. No other thread waits
+/// for this one, since the loader's lock may be taken.
+__attribute__((weak)) void
+gpuasyncOpenListeners(gpuasync::Status &out) noexcept;
+/// Begins to listen as the environment says. Once, after the former.
+__attribute__((weak)) void
 gpuasyncStartListening(gpuasync::Status &out) noexcept;
+}
 
 #endif // GPUASYNC_CORE_PROCESS_TRACER_H

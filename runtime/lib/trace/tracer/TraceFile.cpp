@@ -5,7 +5,7 @@
 // See TraceFile.h.
 //===----------------------------------------------------------------------===//
 
-#include "trace/TraceFile.h"
+#include "trace/tracer/TraceFile.h"
 #include "core/base/Uncancelled.h"
 
 #include <errno.h>

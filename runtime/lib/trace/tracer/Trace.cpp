@@ -6,12 +6,11 @@
 // "f"), names ("M").
 //===----------------------------------------------------------------------===//
 
-#include "trace/Trace.h"
+#include "trace/tracer/Trace.h"
 
 #include "core/base/Settings.h"
-#include "core/context/Entry.h"
-#include "trace/Ranges.h"
-#include "trace/TracedDriver.h"
+#include "trace/tracer/Ranges.h"
+#include "trace/tracer/TracedDriver.h"
 
 #include <algorithm>
 #include <inttypes.h>
@@ -61,9 +60,17 @@ static const char *kindName(HostKind kind) {
   return "";
 }
 
-Trace &Trace::get() {
-  static Trace *trace = new Trace;
-  return *trace;
+const TraceHost *gpuasync::traceHost;
+
+TraceService *gpuasyncMakeTraceService(const TraceHost &host) {
+  if (!(host.version == TraceVersion()))
+    return nullptr;
+  // Never destroyed: a process that exits still uses it.
+  static Trace *trace = [&] {
+    traceHost = &host;
+    return new Trace;
+  }();
+  return trace;
 }
 
 //===----------------------------------------------------------------------===//
@@ -98,20 +105,14 @@ Status Trace::begin(const char *name) {
 void Trace::beginSession() {
   if (tracing())
     return;
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    ++session;
-  }
-  tracer.store(this, std::memory_order_release);
-  listeners.fetch_or(ListenTrace);
+  std::lock_guard<std::mutex> lock(mutex);
+  ++session;
 }
 
-void Trace::attach(gpuasync_context &context) {
-  DriverSlot &slot = context.driver;
-  if (!slot.traced())
-    slot.surround(std::make_unique<TracedDriver>(
-        *this, *slot.own(), context.device, context.capabilities, ++processes));
-  slot.use(slot.traced());
+std::unique_ptr<Device> Trace::surround(Device &inner, const char *name,
+                                        bool isVendors) {
+  return std::make_unique<TracedDriver>(*this, inner, name, isVendors,
+                                        ++processes);
 }
 
 bool Trace::isRecording() {
@@ -119,127 +120,17 @@ bool Trace::isRecording() {
   return recording;
 }
 
-Status Trace::attachAll() {
-  return guard([&] {
-    Process &shared = process();
-    std::lock_guard<std::mutex> lock(shared.mutex);
-    for (gpuasync_context *context : shared.contexts)
-      attach(*context);
-    return Status();
-  });
-}
-
-Status Trace::start(const char *name) {
-  std::lock_guard<std::mutex> one(control);
-  if (isRecording())
-    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                      "there is a trace already; end it first "
-                      "(gpuasync_trace_stop)");
-  RETURN_IF_ERROR(begin(name));
-  Status status = attachAll();
-  if (!status.ok())
-    (void)guard([&] { return end(); });
-  return status;
-}
-
-Status Trace::stop() {
-  std::lock_guard<std::mutex> one(control);
-  if (!isRecording())
-    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                      "there is no trace; begin one first "
-                      "(gpuasync_trace_start)");
-  return end();
-}
-
-Status Trace::subscribe(gpuasync_trace_callback callback, void *user) {
-  std::lock_guard<std::mutex> one(control);
-  if (subscriber.present())
-    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                      "there is a callback already; take it off first "
-                      "(gpuasync_trace_unsubscribe)");
+void Trace::subscribe(gpuasync_trace_callback callback, void *user) {
   subscriber.set(callback, user);
   beginSession();
-  Status status = attachAll();
-  if (!status.ok())
-    (void)endSubscription();
-  return status;
-}
-
-Status Trace::unsubscribe() {
-  std::lock_guard<std::mutex> one(control);
-  if (!subscriber.present())
-    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                      "there is no callback; set one first "
-                      "(gpuasync_trace_subscribe)");
-  return endSubscription();
-}
-
-Status Trace::endSubscription() {
-  readTimes(/*last=*/!isRecording());
-  return subscriber.clear();
-}
-
-/// Reads what the context knows by now; `last`: and takes the trace off.
-static void readTimes(gpuasync_context &context, bool last) noexcept {
-  auto *traced = static_cast<TracedDriver *>(context.driver.traced());
-  ContextRef visit(context);
-  if (!visit.open())
-    return; // closing finishes it
-  Status status = guard([&]() -> Status {
-    CurrentContext current(context);
-    if (current.status.ok()) {
-      traced->readTimes(context.lost.load());
-      if (last)
-        traced->finish();
-    }
-    return std::move(current.status);
-  });
-  if (!last)
-    return;
-  if (!status.ok())
-    traced->finish();
-  context.driver.use(context.driver.own());
-}
-
-/// The context with the least number beyond `id` that is traced, with a part;
-/// null: none. So nothing is allocated where memory may be out.
-static gpuasync_context *tracedBehind(uint64_t id) noexcept {
-  Process &shared = process();
-  std::lock_guard<std::mutex> lock(shared.mutex);
-  gpuasync_context *found = nullptr;
-  for (gpuasync_context *each : shared.contexts)
-    if (each->driver.get() != each->driver.own() && each->id > id &&
-        (!found || each->id < found->id))
-      found = each;
-  if (found)
-    found->retainPart();
-  return found;
-}
-
-void Trace::readTimes(bool last) {
-  if (last) {
-    // No context gets one from here on.
-    std::lock_guard<std::mutex> lock(process().mutex);
-    listeners.fetch_and(~uint32_t(ListenTrace));
-  }
-  uint64_t id = 0;
-  while (gpuasync_context *context = tracedBehind(id)) {
-    id = context->id;
-    ::readTimes(*context, last);
-    context->releasePart();
-  }
 }
 
 Status Trace::end() {
-  readTimes(/*last=*/!subscriber.present());
   std::lock_guard<std::mutex> lock(mutex);
   return closeFile();
 }
 
-void Trace::forget() noexcept {
-  subscriber.drop();
-  listeners.store(0);
-}
+void Trace::forget() noexcept { subscriber.drop(); }
 
 void Trace::finish() noexcept {
   (void)guard([&] {
@@ -342,16 +233,16 @@ uint32_t Trace::threadNumber() noexcept {
   return threadId;
 }
 
-void Trace::host(HostKind kind, const char *name, const Place &place,
+void Trace::note(HostKind kind, const char *name, const Place &place,
                  int64_t from, int64_t to, const char *played) noexcept {
-  host(kindName(kind), name, place, from, to, played);
+  note(kindName(kind), name, place, from, to, played);
 }
 
 void Trace::own(const char *name, int64_t from, int64_t to) noexcept {
-  host("trace", name, Place(nullptr), from, to, "");
+  note("trace", name, Place(nullptr), from, to, "");
 }
 
-void Trace::host(const char *category, const char *name, const Place &place,
+void Trace::note(const char *category, const char *name, const Place &place,
                  int64_t from, int64_t to, const char *played) noexcept {
   try {
     std::lock_guard<std::mutex> lock(mutex);
@@ -531,25 +422,15 @@ void Trace::writeArrows() {
                 waiting.end());
 }
 
-void Trace::noteHostCopy(gpuasync_context &context, NativeStream stream,
-                         uint64_t bytes, const gpuasync_site *site,
-                         int64_t from) noexcept {
-  Device *used = context.driver.get();
-  if (used == context.driver.own())
-    return;
-  (void)guard([&] {
-    Work work;
-    work.name = "copy";
-    work.site = site;
-    work.bytes = bytes;
-    static_cast<TracedDriver *>(used)->addDone(stream, work, from);
-    return Status();
-  });
-}
-
 //===----------------------------------------------------------------------===//
 // The profile
 //===----------------------------------------------------------------------===//
+
+Status Trace::openRanges(bool &found) {
+  Status status = gpuasync::openRanges();
+  found = ranges.push;
+  return status;
+}
 
 uint64_t Trace::profile(gpuasync_profile_visitor visitor, void *user) {
   std::vector<std::pair<RowKey, Row>> sorted;
@@ -582,60 +463,4 @@ uint64_t Trace::profile(gpuasync_profile_visitor visitor, void *user) {
     visitor(user, &out);
   }
   return sorted.size();
-}
-
-//===----------------------------------------------------------------------===//
-// Entries
-//===----------------------------------------------------------------------===//
-
-extern "C" {
-
-void gpuasyncStartListening(Status &out) noexcept {
-  out = guard([]() -> Status {
-    if (const char *file = setting("GPU_ASYNC_TRACE"))
-      RETURN_IF_ERROR(Trace::get().begin(file));
-    RETURN_IF_ERROR(openRanges());
-    if (ranges.push) {
-      tracer.store(&Trace::get(), std::memory_order_release);
-      listeners.fetch_or(ListenRanges);
-    }
-    return Status();
-  });
-}
-
-gpuasync_status *gpuasync_trace_start(const char *file) noexcept {
-  return entry([&]() -> Status {
-    RETURN_IF_ERROR(copyStatus(process().settings));
-    return Trace::get().start(file);
-  });
-}
-
-gpuasync_status *gpuasync_trace_stop(void) noexcept {
-  return entry([&]() -> Status { return Trace::get().stop(); });
-}
-
-gpuasync_status *gpuasync_trace_subscribe(gpuasync_trace_callback callback,
-                                          void *user) noexcept {
-  return entry([&]() -> Status {
-    if (!callback)
-      return nullArgument("gpuasync_trace_subscribe");
-    RETURN_IF_ERROR(copyStatus(process().settings));
-    return Trace::get().subscribe(callback, user);
-  });
-}
-
-gpuasync_status *gpuasync_trace_unsubscribe(void) noexcept {
-  return entry([&]() -> Status { return Trace::get().unsubscribe(); });
-}
-
-uint64_t gpuasync_profile_list(gpuasync_profile_visitor visitor,
-                               void *user) noexcept {
-  uint64_t count = 0;
-  gpuasync_status_free(guard([&] {
-                         if (!isForked())
-                           count = Trace::get().profile(visitor, user);
-                         return Status();
-                       }).release());
-  return count;
-}
 }

@@ -7,8 +7,8 @@
 // taken.
 //===----------------------------------------------------------------------===//
 
-#ifndef GPUASYNC_TRACE_RANGES_H
-#define GPUASYNC_TRACE_RANGES_H
+#ifndef GPUASYNC_TRACE_TRACER_RANGES_H
+#define GPUASYNC_TRACE_TRACER_RANGES_H
 
 #include "core/base/StatusImpl.h"
 
@@ -28,4 +28,4 @@ Status openRanges();
 
 } // namespace gpuasync
 
-#endif // GPUASYNC_TRACE_RANGES_H
+#endif // GPUASYNC_TRACE_TRACER_RANGES_H

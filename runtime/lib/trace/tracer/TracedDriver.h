@@ -7,11 +7,11 @@
 // Without a trace (a frame that began during the last one) it only passes on.
 //===----------------------------------------------------------------------===//
 
-#ifndef GPUASYNC_TRACE_TRACEDDRIVER_H
-#define GPUASYNC_TRACE_TRACEDDRIVER_H
+#ifndef GPUASYNC_TRACE_TRACER_TRACEDDRIVER_H
+#define GPUASYNC_TRACE_TRACER_TRACEDDRIVER_H
 
 #include "drivers/DeviceWrapper.h"
-#include "trace/Trace.h"
+#include "trace/tracer/Trace.h"
 
 #include <deque>
 
@@ -20,23 +20,13 @@ namespace gpuasync {
 class TracedDriver final : public DeviceWrapper,
                            DeviceGraphs,
                            ForeignWrapper,
-                           LibraryObserver {
+                           DeviceObserver {
 public:
-  TracedDriver(Trace &trace, Device &inner, std::string device,
-               uint32_t capabilities, uint32_t process)
+  TracedDriver(Trace &trace, Device &inner, const char *device, bool isVendors,
+               uint32_t process)
       : DeviceWrapper(inner, extensionsOf(inner)), ForeignWrapper(inner),
-        trace(trace), device(std::move(device)),
-        isVendors(capabilities & CapVendorStreams), process(process) {}
+        trace(trace), device(device), isVendors(isVendors), process(process) {}
   ~TracedDriver() override;
-
-  /// Reads the times of all work that the host knows to have ended by now, and
-  /// of what else has, unless the device is lost. The
-  /// context is current unless it is lost.
-  void readTimes(bool lost) noexcept;
-  /// The session ends: gives up what is not known.
-  void finish() noexcept;
-  /// The host has done some work itself, from `from` until now.
-  void addDone(NativeStream stream, const Work &work, int64_t from);
 
   //===--- Functions of Device that are noted
   void restore(SavedContext &saved) noexcept override;
@@ -63,6 +53,10 @@ public:
   void beginLibrary(NativeStream stream,
                     const gpuasync_site *site) noexcept override;
   void endLibrary(NativeStream stream) noexcept override;
+  void noteHostCopy(NativeStream stream, uint64_t bytes,
+                    const gpuasync_site *site, int64_t from) noexcept override;
+  void readTimes(bool lost) noexcept override;
+  void finish() noexcept override;
   Status makeGraph(const GraphNode *nodes, uint32_t count, bool anyUpdate,
                    NativeGraph &out) override;
   Status updateGraph(NativeGraph graph, const uint32_t *indices,
@@ -153,4 +147,4 @@ private:
 
 } // namespace gpuasync
 
-#endif // GPUASYNC_TRACE_TRACEDDRIVER_H
+#endif // GPUASYNC_TRACE_TRACER_TRACEDDRIVER_H

@@ -1,12 +1,12 @@
-//===- HostSpan.cpp - Telling what a host thread does ---------------------===//
+//===- Spans.cpp - Telling what a host thread does ------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // See core/process/HostSpan.h.
 //===----------------------------------------------------------------------===//
 
-#include "trace/Ranges.h"
-#include "trace/Trace.h"
+#include "trace/tracer/Ranges.h"
+#include "trace/tracer/Trace.h"
 
 #include <stdio.h>
 
@@ -59,18 +59,17 @@ void Trace::beginSpan(HostSpan &span, HostKind kind, const char *name,
     subscriber.tell(recordOf(GPUASYNC_TRACE_BEGIN, kind, span.record, name,
                              place, span.from));
   }
-  span.pushed = (listeners.load(std::memory_order_relaxed) & ListenRanges) &&
-                pushRange(kind, name, place);
+  span.pushed = hasListener(ListenRanges) && pushRange(kind, name, place);
 }
 
 void Trace::endSpan(HostSpan &span, HostKind kind, const char *name,
                     const Place &place, const char *played) noexcept {
   // In a forked child and in a process that exits no profiler is called.
-  if (span.pushed && (listeners.load(std::memory_order_relaxed) & ListenRanges))
+  if (span.pushed && hasListener(ListenRanges))
     ranges.pop();
   if (tracing()) {
     const int64_t to = nowNs();
-    host(kind, name, place, span.from, to, played);
+    note(kind, name, place, span.from, to, played);
     if (span.record) {
       gpuasync_trace_record ended = recordOf(
           GPUASYNC_TRACE_END, kind, span.record, name, place, span.from);

@@ -11,21 +11,19 @@
 // after all others, and not held over a call of a driver or of the callback.
 // Writing to the file is done under it.
 //
-// A session lasts while anybody listens, and in it TracedDrivers are around the
-// drivers; a recording is from gpuasync_trace_start to _stop.
+// A session lasts while there is a recording or a callback, and in it
+// TracedDrivers are around the drivers.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef GPUASYNC_TRACE_TRACE_H
-#define GPUASYNC_TRACE_TRACE_H
+#ifndef GPUASYNC_TRACE_TRACER_TRACE_H
+#define GPUASYNC_TRACE_TRACER_TRACE_H
 
 #include "core/base/Clock.h"
-#include "core/process/Tracer.h"
 #include "core/timepoint/Timepoint.h"
-#include "drivers/Driver.h"
-#include "gpuasync/Trace.h"
-#include "trace/Subscriber.h"
-#include "trace/TraceFile.h"
+#include "trace/Interface.h"
+#include "trace/tracer/Subscriber.h"
+#include "trace/tracer/TraceFile.h"
 
 #include <atomic>
 #include <map>
@@ -35,8 +33,6 @@
 #include <tuple>
 #include <unordered_set>
 #include <vector>
-
-struct gpuasync_context;
 
 namespace gpuasync {
 
@@ -81,40 +77,41 @@ struct Span {
   std::vector<std::shared_ptr<Span>> after;
 };
 
-class Trace final : public Tracer {
+class Trace final : public TraceService {
 public:
-  /// Made on first use, never destroyed.
-  static Trace &get();
-
-  /// gpuasync_trace_start and _stop.
-  Status start(const char *file);
-  Status stop();
-  /// The same as start where no context can be open.
-  Status begin(const char *file);
-  /// gpuasync_trace_subscribe and _unsubscribe.
-  Status subscribe(gpuasync_trace_callback callback, void *user);
-  Status unsubscribe();
+  //===--- Of the runtime
+  bool isRecording() override;
+  Status begin(const char *file) override;
+  Status end() override;
+  bool isSubscribed() const noexcept override { return subscriber.present(); }
+  void subscribe(gpuasync_trace_callback callback, void *user) override;
+  Status unsubscribe() override { return subscriber.clear(); }
+  Status openRanges(bool &found) override;
+  uint64_t profile(gpuasync_profile_visitor visitor, void *user) override;
 
   //===--- Of the core
   void beginSpan(HostSpan &span, HostKind kind, const char *name,
                  const Place &place) noexcept override;
   void endSpan(HostSpan &span, HostKind kind, const char *name,
                const Place &place, const char *played) noexcept override;
-  void attach(gpuasync_context &context) override;
-  void noteHostCopy(gpuasync_context &context, NativeStream stream,
-                    uint64_t bytes, const gpuasync_site *site,
-                    int64_t from) noexcept override;
+  std::unique_ptr<Device> surround(Device &inner, const char *name,
+                                   bool isVendors) override;
   void finish() noexcept override;
   void forget() noexcept override;
 
+  bool hasListener(uint32_t kind) const {
+    return traceHost->listeners->load(std::memory_order_acquire) & kind;
+  }
+  /// Whether there is a trace or a callback.
+  bool tracing() const { return hasListener(ListenTrace); }
+
   /// What the calling thread did, for the file. `played`: how, of a region.
-  void host(HostKind kind, const char *name, const Place &place, int64_t from,
+  void note(HostKind kind, const char *name, const Place &place, int64_t from,
             int64_t to, const char *played = "") noexcept;
   /// The same of the trace's own work.
   void own(const char *name, int64_t from, int64_t to) noexcept;
   /// The system's number of the calling thread.
   static uint32_t threadNumber() noexcept;
-  uint64_t profile(gpuasync_profile_visitor visitor, void *user);
 
   Subscriber subscriber;
 
@@ -129,22 +126,14 @@ private:
   };
   using RowKey = std::tuple<WorkKind, const std::string *, const std::string *>;
 
-  //===--- `control` held, or no context is open
-  bool isRecording();
   void beginSession();
-  Status attachAll();
-  /// Reads what is known by now; `last`: nobody listens any more.
-  void readTimes(bool last);
-  Status end();
-  Status endSubscription();
-
   /// To the callback, once its times are known; no lock held.
   void tell(const Span &span, const char *device) noexcept;
 
   //===--- `mutex` held
   const std::string *intern(const std::string &text);
   const std::string *placeOf(const Place &place);
-  void host(const char *category, const char *name, const Place &place,
+  void note(const char *category, const char *name, const Place &place,
             int64_t from, int64_t to, const char *played) noexcept;
   std::shared_ptr<Span> makeSpan(const Work &work);
   void settle(const std::shared_ptr<Span> &span);
@@ -161,7 +150,6 @@ private:
   OtherData otherData() const;
   Status closeFile();
 
-  std::mutex control; ///< one start or stop at a time; before all other locks
   std::mutex mutex;
   uint64_t session = 0;
   uint64_t recording = 0; ///< 0: none
@@ -183,4 +171,4 @@ uint64_t lastRecordOfThread();
 
 } // namespace gpuasync
 
-#endif // GPUASYNC_TRACE_TRACE_H
+#endif // GPUASYNC_TRACE_TRACER_TRACE_H

@@ -6,15 +6,15 @@
 // the thread that has something to tell, beside calls on other threads.
 //===----------------------------------------------------------------------===//
 
-#ifndef GPUASYNC_TRACE_SUBSCRIBER_H
-#define GPUASYNC_TRACE_SUBSCRIBER_H
+#ifndef GPUASYNC_TRACE_TRACER_SUBSCRIBER_H
+#define GPUASYNC_TRACE_TRACER_SUBSCRIBER_H
 
-#include "core/base/StatusImpl.h"
-#include "gpuasync/Trace.h"
-
-#include <atomic>
+#include "trace/Interface.h"
 
 namespace gpuasync {
+
+/// The runtime. Set before there is a Trace, constant then.
+extern const TraceHost *traceHost;
 
 class Subscriber {
 public:
@@ -42,4 +42,4 @@ private:
 
 } // namespace gpuasync
 
-#endif // GPUASYNC_TRACE_SUBSCRIBER_H
+#endif // GPUASYNC_TRACE_TRACER_SUBSCRIBER_H

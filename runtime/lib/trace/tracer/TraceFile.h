@@ -8,8 +8,8 @@
 // are lines of their own.
 //===----------------------------------------------------------------------===//
 
-#ifndef GPUASYNC_TRACE_TRACEFILE_H
-#define GPUASYNC_TRACE_TRACEFILE_H
+#ifndef GPUASYNC_TRACE_TRACER_TRACEFILE_H
+#define GPUASYNC_TRACE_TRACER_TRACEFILE_H
 
 #include "core/base/Clock.h"
 #include "core/base/StatusImpl.h"
@@ -58,4 +58,4 @@ private:
 
 } // namespace gpuasync
 
-#endif // GPUASYNC_TRACE_TRACEFILE_H
+#endif // GPUASYNC_TRACE_TRACER_TRACEFILE_H

@@ -5,7 +5,7 @@
 // See TracedDriver.h.
 //===----------------------------------------------------------------------===//
 
-#include "trace/TracedDriver.h"
+#include "trace/tracer/TracedDriver.h"
 
 #include "core/command/Strided.h"
 
@@ -31,16 +31,34 @@ namespace {
 /// What the trace asks of the driver is not the program's, and not counted.
 class Uncounted {
 public:
-  ~Uncounted() { driverCallCount = before; }
+  Uncounted() : count(*traceHost->driverCallCount()), before(count) {}
+  Uncounted(const Uncounted &) = delete;
+  ~Uncounted() { count = before; }
 
 private:
-  const uint64_t before = driverCallCount;
+  uint64_t &count;
+  const uint64_t before;
 };
 
 /// One call of the driver, as the host saw it.
-struct HostCall : HostScope {
-  explicit HostCall(const char *name, const gpuasync_site *site = nullptr)
-      : HostScope(HostKind::Driver, name, site) {}
+class HostCall {
+public:
+  HostCall(Trace &trace, const char *name, const gpuasync_site *site = nullptr)
+      : trace(trace), name(name), site(site) {
+    if (trace.hasListener(ListenTrace | ListenRanges))
+      trace.beginSpan(span, HostKind::Driver, name, Place(site));
+  }
+  HostCall(const HostCall &) = delete;
+  ~HostCall() {
+    if (span.from)
+      trace.endSpan(span, HostKind::Driver, name, Place(site), "");
+  }
+
+private:
+  Trace &trace;
+  const char *const name;
+  const gpuasync_site *const site;
+  HostSpan span;
 };
 
 } // namespace
@@ -165,7 +183,7 @@ void TracedDriver::end(NativeStream stream, const SpanRef &span,
     std::lock_guard<std::mutex> lock(trace.mutex);
     (void)guard([&] {
       // Once the trace has ended, nobody would read it or give it up.
-      if (!tracing() || span->session != trace.session || !status.ok() ||
+      if (!trace.tracing() || span->session != trace.session || !status.ok() ||
           !ended.ok())
         return Status();
       Track &track = trackOf(stream);
@@ -182,20 +200,28 @@ void TracedDriver::end(NativeStream stream, const SpanRef &span,
     harvest();
 }
 
-void TracedDriver::addDone(NativeStream stream, const Work &work,
-                           int64_t from) {
-  const int64_t to = nowNs();
-  SpanRef span;
-  {
-    std::lock_guard<std::mutex> lock(trace.mutex);
-    span = trace.makeSpan(work);
-    span->timing.begin = from;
-    span->timing.end = to;
-    span->timing.known.store(true);
-    add(trackOf(stream), span);
-    trace.settle(span);
-  }
-  trace.tell(*span, device.c_str());
+void TracedDriver::noteHostCopy(NativeStream stream, uint64_t bytes,
+                                const gpuasync_site *site,
+                                int64_t from) noexcept {
+  (void)guard([&] {
+    const int64_t to = nowNs();
+    Work work;
+    work.name = "copy";
+    work.site = site;
+    work.bytes = bytes;
+    SpanRef span;
+    {
+      std::lock_guard<std::mutex> lock(trace.mutex);
+      span = trace.makeSpan(work);
+      span->timing.begin = from;
+      span->timing.end = to;
+      span->timing.known.store(true);
+      add(trackOf(stream), span);
+      trace.settle(span);
+    }
+    trace.tell(*span, device.c_str());
+    return Status();
+  });
 }
 
 void TracedDriver::giveUp(const SpanRef &span) noexcept {
@@ -342,7 +368,7 @@ void TracedDriver::finish() noexcept {
 template <typename Start>
 Status TracedDriver::put(NativeStream stream, const char *name,
                          const Work &work, Start start) {
-  if (!tracing())
+  if (!trace.tracing())
     return start();
   SpanRef span = begin(stream, work);
   Status status;
@@ -352,7 +378,7 @@ Status TracedDriver::put(NativeStream stream, const char *name,
     name = text;
   }
   {
-    HostCall call(name, work.site);
+    HostCall call(trace, name, work.site);
     if (span)
       span->cause = lastRecordOfThread();
     status = guard(start);
@@ -367,7 +393,7 @@ Status TracedDriver::put(NativeStream stream, const char *name,
 /// Where the driver can say on which side memory is, the direction.
 const char *TracedDriver::copyName(const void *destination,
                                    const void *source) {
-  if (!isVendors || !tracing())
+  if (!isVendors || !trace.tracing())
     return "copy";
   Uncounted uncounted;
   auto onHost = [&](const void *pointer) {
@@ -425,7 +451,7 @@ Work TracedDriver::workOf(const Command &command) {
 Status TracedDriver::submit(NativeStream stream, const Command &command) {
   auto start = [&] { return inner.submit(stream, command); };
   // The runtime's own calls are a part of its copies.
-  if (!tracing() || command.kind == Command::Kind::Call)
+  if (!trace.tracing() || command.kind == Command::Kind::Call)
     return start();
   const Work work = workOf(command);
   const char *name = work.kind == WorkKind::Kernel ? "launch"
@@ -446,7 +472,7 @@ Status TracedDriver::launchPointers(NativeStream stream,
 
 Status TracedDriver::makeGraph(const GraphNode *nodes, uint32_t count,
                                bool anyUpdate, NativeGraph &out) {
-  HostCall call("make graph", nodes[0].command.site);
+  HostCall call(trace, "make graph", nodes[0].command.site);
   RETURN_IF_ERROR(
       inner.extensions.graphs->makeGraph(nodes, count, anyUpdate, out));
   // Without memory it is launched as one of which nothing is known.
@@ -477,7 +503,7 @@ TracedDriver::Graph *TracedDriver::find(NativeGraph graph) {
 Status TracedDriver::updateGraph(NativeGraph graph, const uint32_t *indices,
                                  const GraphNode *nodes, uint32_t count,
                                  uint32_t &failed) {
-  HostCall call("update graph", count ? nodes[0].command.site : nullptr);
+  HostCall call(trace, "update graph", count ? nodes[0].command.site : nullptr);
   RETURN_IF_ERROR(inner.extensions.graphs->updateGraph(graph, indices, nodes,
                                                        count, failed));
   std::lock_guard<std::mutex> lock(trace.mutex);
@@ -495,7 +521,7 @@ Status TracedDriver::launchGraph(NativeGraph graph, NativeStream stream,
   auto start = [&] {
     return inner.extensions.graphs->launchGraph(graph, stream, completion);
   };
-  if (!tracing())
+  if (!trace.tracing())
     return start();
   Work work;
   work.completion = completion;
@@ -533,7 +559,7 @@ void TracedDriver::destroyGraph(NativeGraph graph) noexcept {
 
 Status TracedDriver::recordEvent(NativeEvent event, NativeStream stream) {
   RETURN_IF_ERROR(inner.recordEvent(event, stream));
-  if (tracing())
+  if (trace.tracing())
     (void)guard([&] {
       std::lock_guard<std::mutex> lock(trace.mutex);
       const Track &track = trackOf(stream);
@@ -548,7 +574,7 @@ Status TracedDriver::recordEvent(NativeEvent event, NativeStream stream) {
 
 Status TracedDriver::streamWaitEvent(NativeStream stream, NativeEvent event) {
   RETURN_IF_ERROR(inner.streamWaitEvent(stream, event));
-  if (tracing())
+  if (trace.tracing())
     (void)guard([&] {
       std::lock_guard<std::mutex> lock(trace.mutex);
       Track &track = trackOf(stream);
@@ -596,7 +622,7 @@ void TracedDriver::destroyStream(NativeStream stream) noexcept {
 
 void TracedDriver::restore(SavedContext &saved) noexcept {
   // The end of a frame, whose work has mostly ended too.
-  if (tracing() && (!isVendors || saved.vendor))
+  if (trace.tracing() && (!isVendors || saved.vendor))
     harvest();
   inner.restore(saved);
 }
@@ -610,23 +636,23 @@ uint64_t TracedDriver::close(bool lost) noexcept {
 Status TracedDriver::loadModule(const gpuasync_module &module,
                                 const gpuasync_image &image, NativeModule &out,
                                 NativeFunction *functions) {
-  HostCall call("load module");
+  HostCall call(trace, "load module");
   return inner.loadModule(module, image, out, functions);
 }
 Status TracedDriver::adoptModule(const gpuasync_module &module,
                                  const gpuasync_image &image, void *foreign,
                                  NativeModule &out, NativeFunction *functions) {
-  HostCall call("load module");
+  HostCall call(trace, "load module");
   return objects->adoptModule(module, image, foreign, out, functions);
 }
 void TracedDriver::unloadModule(NativeModule module) noexcept {
-  HostCall call("unload module");
+  HostCall call(trace, "unload module");
   inner.unloadModule(module);
 }
 void TracedDriver::beginLibrary(NativeStream stream,
                                 const gpuasync_site *site) noexcept {
   // On the cpu device it enqueues by callHost.
-  if (!isVendors || !tracing())
+  if (!isVendors || !trace.tracing())
     return;
   Work work;
   work.kind = WorkKind::Call;
@@ -656,18 +682,18 @@ void TracedDriver::endLibrary(NativeStream stream) noexcept {
   end(stream, span, Status());
 }
 Status TracedDriver::allocMemory(MemoryKind kind, uint64_t bytes, void *&out) {
-  HostCall call("allocate");
+  HostCall call(trace, "allocate");
   return inner.allocMemory(kind, bytes, out);
 }
 void TracedDriver::freeMemory(MemoryKind kind, void *pointer) noexcept {
-  HostCall call("free");
+  HostCall call(trace, "free");
   inner.freeMemory(kind, pointer);
 }
 Status TracedDriver::registerHost(void *pointer, uint64_t bytes, bool &owned) {
-  HostCall call("register host memory");
+  HostCall call(trace, "register host memory");
   return inner.registerHost(pointer, bytes, owned);
 }
 void TracedDriver::unregisterHost(void *pointer) noexcept {
-  HostCall call("unregister host memory");
+  HostCall call(trace, "unregister host memory");
   inner.unregisterHost(pointer);
 }

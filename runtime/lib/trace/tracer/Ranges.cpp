@@ -9,12 +9,13 @@
 // functions to call.
 //===----------------------------------------------------------------------===//
 
-#include "trace/Ranges.h"
+#include "trace/tracer/Ranges.h"
 
 #include "core/base/Settings.h"
 
+#include "trace/Interface.h"
+
 #include <dlfcn.h>
-#include <link.h>
 #include <string>
 
 using namespace gpuasync;
@@ -135,21 +136,11 @@ Status openNvtx(const char *text) {
   return Status();
 }
 
-/// Of a library that is in the process, of whatever version, as what a profiler
-/// preloads is: librocprofiler-sdk-roctx.so.1, libroctx64.so.4.
 bool findRoctx() {
   std::string path;
-  dl_iterate_phdr(
-      [](dl_phdr_info *info, size_t, void *found) {
-        const char *name = strrchr(info->dlpi_name, '/');
-        if (!name || !strstr(name, "roctx"))
-          return 0;
-        *static_cast<std::string *>(found) = info->dlpi_name;
-        return 1;
-      },
-      &path);
-  void *library =
-      path.empty() ? nullptr : dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+  if (!findLoadedRoctx([&](const char *found) { path = found; }))
+    return false;
+  void *library = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
   return library && takeRoctx(library);
 }
 

@@ -5,27 +5,26 @@
 // See Subscriber.h.
 //===----------------------------------------------------------------------===//
 
-#include "trace/Subscriber.h"
-
-#include "core/context/ContextImpl.h"
+#include "trace/tracer/Subscriber.h"
 
 using namespace gpuasync;
 
 void Subscriber::tell(const gpuasync_trace_record &record) noexcept {
-  if (insideCallback)
+  bool &inside = *traceHost->insideCallback();
+  if (inside)
     return;
   // Sequentially consistent, as in clear(): either this call sees that there is
   // no callback any more, or clear() sees this call.
   calls.fetch_add(1);
   gpuasync_trace_callback call = callback.load();
   if (call && record.id > first && !threw.load()) {
-    insideCallback = true;
+    inside = true;
     try {
       call(user, &record);
     } catch (...) {
       threw.store(true);
     }
-    insideCallback = false;
+    inside = false;
   }
   calls.fetch_sub(1);
 }
@@ -40,7 +39,7 @@ void Subscriber::set(gpuasync_trace_callback wanted, void *argument) {
 Status Subscriber::clear() {
   callback.store(nullptr);
   for (int round = 0; calls.load(); ++round)
-    pauseFor(round);
+    traceHost->pauseFor(round);
   if (!threw.load())
     return Status();
   return makeStatus(GPUASYNC_DRIVER_ERROR,
