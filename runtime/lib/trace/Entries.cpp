@@ -19,7 +19,7 @@ extern "C" __attribute__((weak)) MakeTraceService gpuasyncMakeTraceService;
 static constexpr TraceHost host = {{},
                                    &listeners,
                                    makeStatusV,
-                                   outOfMemoryStatus,
+                                   caughtStatus,
                                    pauseFor,
                                    []() noexcept { return &driverCallCount; },
                                    []() noexcept { return &insideCallback; }};

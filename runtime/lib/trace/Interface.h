@@ -40,7 +40,7 @@ struct TraceHost {
   const std::atomic<uint32_t> *listeners;
   Status (*makeStatusV)(uint32_t code, const char *format,
                         va_list arguments) noexcept;
-  Status (*outOfMemoryStatus)() noexcept;
+  Status (*caughtStatus)() noexcept;
   void (*pauseFor)(int round);
   /// Return variables of the calling thread.
   uint64_t *(*driverCallCount)() noexcept;

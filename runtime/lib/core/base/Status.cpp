@@ -27,6 +27,16 @@ static gpuasync_status outOfMemory = {
 
 Status gpuasync::outOfMemoryStatus() noexcept { return Status(&outOfMemory); }
 
+Status gpuasync::caughtStatus() noexcept {
+  try {
+    throw;
+  } catch (const std::bad_alloc &) {
+    return outOfMemoryStatus();
+  } catch (...) {
+    return makeStatus(GPUASYNC_DRIVER_ERROR, "unexpected C++ exception");
+  }
+}
+
 /// One block: the struct, then the text.
 static gpuasync_status *allocate(uint32_t code, bool located, size_t length,
                                  char *&text) {

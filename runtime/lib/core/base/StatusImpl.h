@@ -50,15 +50,16 @@ void markLocated(Status &status) noexcept;
 /// see.
 Status copyStatus(const Status &status) noexcept;
 
+/// Returns the status of what a handler has caught. One place for all handlers.
+Status caughtStatus() noexcept;
+
 /// Runs `body` and turns what it throws into a status.
 template <typename Body>
 Status guard(Body body) noexcept {
   try {
     return body();
-  } catch (const std::bad_alloc &) {
-    return outOfMemoryStatus();
   } catch (...) {
-    return makeStatus(GPUASYNC_DRIVER_ERROR, "unexpected C++ exception");
+    return caughtStatus();
   }
 }
 

@@ -18,6 +18,4 @@ Status gpuasync::makeStatus(uint32_t code, const char *format, ...) noexcept {
   return status;
 }
 
-Status gpuasync::outOfMemoryStatus() noexcept {
-  return traceHost->outOfMemoryStatus();
-}
+Status gpuasync::caughtStatus() noexcept { return traceHost->caughtStatus(); }
