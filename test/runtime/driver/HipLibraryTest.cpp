@@ -100,16 +100,17 @@ TEST(HipLibrary, TheRealOneHasEveryEntryPoint_X10) {
   bool noDevice = message.find("hipErrorNoDevice (100)") != std::string::npos;
   if (!status.ok() && !noDevice)
     GTEST_SKIP() << message;
-  for (uint32_t i = 0; i < driver.facts.symbolCount; ++i) {
-    const VendorSymbol &symbol = driver.facts.symbols[i];
+  const VendorSymbols &symbols = driver.facts.symbols;
+  for (uint32_t i = 0; i < symbols.count; ++i) {
+    const VendorSymbol &symbol = symbols.begin[i];
     void *address = nullptr;
     memcpy(&address,
            reinterpret_cast<const char *>(&driver.table) +
                size_t(symbol.entry) * sizeof(address),
            sizeof(address));
-    EXPECT_NE(address, nullptr) << symbol.name;
+    EXPECT_NE(address, nullptr) << symbols.nameOf(symbol);
   }
-  printf("%u entry points\n", driver.facts.symbolCount);
+  printf("%u entry points\n", symbols.count);
   printf("%s\n", message.c_str());
   // This thread does not call the library itself. ROCm 6.4 crashes in exit() if
   // another thread has loaded it and the main thread then calls it.

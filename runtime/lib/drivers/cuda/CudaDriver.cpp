@@ -21,22 +21,33 @@ using namespace gpuasync::cuda;
 
 enum Need { Optional, Required };
 
+static const struct Names {
+#define CUDA_ENTRY(entry, parameters, need, name, version, exported)           \
+  char entry[sizeof(#name)], entry##Exported[sizeof(exported)];
+#include "drivers/shared/VendorSymbols.def"
+} names = {
+#define CUDA_ENTRY(entry, parameters, need, name, version, exported)           \
+  #name, exported,
+#include "drivers/shared/VendorSymbols.def"
+};
+
 static const VendorSymbol symbols[] = {
 #define CUDA_ENTRY(entry, parameters, need, name, version, exported)           \
-  {VendorEntry::entry, #name, exported, version, need == Required},
+  {VendorEntry::entry, offsetof(Names, entry),                                 \
+   offsetof(Names, entry##Exported), version, need == Required},
 #include "drivers/shared/VendorSymbols.def"
 };
 
 /// cuGetProcAddress of CUDA 12 returns the entry point of just the version that
 /// is asked for, whatever the library exports under the plain name.
-static void *findSymbol(void *library, const VendorSymbol &symbol) {
+static void *findSymbol(void *library, const char *name, int version) {
   using Lookup = int (*)(const char *, void **, int, uint64_t, int *);
   const uint64_t legacyStream = 1;
   auto lookup = reinterpret_cast<Lookup>(dlsym(library, "cuGetProcAddress_v2"));
   void *address = nullptr;
   int found = 0;
-  if (!lookup || lookup(symbol.name, &address, symbol.version, legacyStream,
-                        &found) != Success)
+  if (!lookup ||
+      lookup(name, &address, version, legacyStream, &found) != Success)
     return nullptr;
   return address;
 }
@@ -68,8 +79,8 @@ static const VendorFacts facts = {
     "CUDA",
     "GPU_ASYNC_CUDA_LIBRARY",
     paths,
-    symbols,
-    sizeof(symbols) / sizeof(symbols[0]),
+    {symbols, sizeof(symbols) / sizeof(symbols[0]),
+     reinterpret_cast<const char *>(&names)},
     findSymbol,
     /*leastVersion=*/12000,
     /*majorUnit=*/1000,

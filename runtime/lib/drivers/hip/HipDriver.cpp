@@ -24,9 +24,18 @@ enum Need { Optional, Required };
 
 // HIP marks the entry points that changed by their names (R0600), so there is
 // no version to ask for.
+static const struct Names {
+#define HIP_ENTRY(entry, parameters, need, name) char entry[sizeof(#name)];
+#include "drivers/shared/VendorSymbols.def"
+} names = {
+#define HIP_ENTRY(entry, parameters, need, name) #name,
+#include "drivers/shared/VendorSymbols.def"
+};
+
 static const VendorSymbol symbols[] = {
 #define HIP_ENTRY(entry, parameters, need, name)                               \
-  {VendorEntry::entry, #name, #name, 0, need == Required},
+  {VendorEntry::entry, offsetof(Names, entry), offsetof(Names, entry), 0,      \
+   need == Required},
 #include "drivers/shared/VendorSymbols.def"
 };
 
@@ -50,8 +59,8 @@ static const VendorFacts facts = {
     "HIP",
     "GPU_ASYNC_HIP_LIBRARY",
     paths,
-    symbols,
-    sizeof(symbols) / sizeof(symbols[0]),
+    {symbols, sizeof(symbols) / sizeof(symbols[0]),
+     reinterpret_cast<const char *>(&names)},
     /*findSymbol=*/nullptr,
     /*leastVersion=*/60000000,
     /*majorUnit=*/10000000,

@@ -46,8 +46,8 @@ Status VendorDriver::load(VendorTable &found) const {
   void *library = nullptr;
   RETURN_IF_ERROR(openVendorLibrary(facts.title, facts.libraryVariable,
                                     facts.libraryPaths, library));
-  return resolveVendorSymbols(facts.title, library, facts.symbols,
-                              facts.symbolCount, found, facts.findSymbol);
+  return resolveVendorSymbols(facts.title, library, facts.symbols, found,
+                              facts.findSymbol);
 }
 
 Status VendorDriver::open(bool &final) {
@@ -61,9 +61,9 @@ Status VendorDriver::open(bool &final) {
         version % facts.majorUnit / facts.minorUnit,
         facts.leastVersion / facts.majorUnit);
   // What a library has before its version is as good as not there.
-  for (uint32_t i = 0; call.ok() && i < facts.symbolCount; ++i)
-    if (facts.symbols[i].version > version)
-      setEntry(table, facts.symbols[i].entry, nullptr);
+  for (uint32_t i = 0; call.ok() && i < facts.symbols.count; ++i)
+    if (facts.symbols.begin[i].version > version)
+      setEntry(table, facts.symbols.begin[i].entry, nullptr);
   if (call.ok())
     call = VENDOR_CALL(init, 0);
   if (call.ok() && !armed) {

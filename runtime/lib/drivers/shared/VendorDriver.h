@@ -30,10 +30,9 @@ struct VendorFacts {
   const char *title; ///< "CUDA"
   const char *libraryVariable;
   const char *const *libraryPaths;
-  const VendorSymbol *symbols;
-  uint32_t symbolCount;
+  VendorSymbols symbols;
   /// The vendor's own lookup, or null.
-  void *(*findSymbol)(void *library, const VendorSymbol &symbol);
+  void *(*findSymbol)(void *library, const char *name, int version);
 
   /// The least version that serves, and how versions are numbered: one of
   /// `majorUnit` is 1.0, of `minorUnit` 0.1.

@@ -49,9 +49,9 @@ uint32_t VendorDriver::statusCode(int code) const {
 }
 
 const char *VendorDriver::entryName(VendorEntry entry) const {
-  for (uint32_t i = 0; i < facts.symbolCount; ++i)
-    if (facts.symbols[i].entry == entry)
-      return facts.symbols[i].name;
+  for (uint32_t i = 0; i < facts.symbols.count; ++i)
+    if (facts.symbols.begin[i].entry == entry)
+      return facts.symbols.nameOf(facts.symbols.begin[i]);
   return nullptr;
 }
 

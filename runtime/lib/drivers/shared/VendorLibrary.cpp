@@ -50,18 +50,20 @@ Status gpuasync::openVendorLibrary(const char *what, const char *variable,
                     tried.c_str());
 }
 
-Status gpuasync::resolveVendorSymbols(
-    const char *what, void *library, const VendorSymbol *symbols, size_t count,
-    VendorTable &table, void *(*find)(void *, const VendorSymbol &)) {
+Status
+gpuasync::resolveVendorSymbols(const char *what, void *library,
+                               const VendorSymbols &symbols, VendorTable &table,
+                               void *(*find)(void *, const char *, int)) {
   std::string missing;
-  for (size_t i = 0; i < count; ++i) {
-    const VendorSymbol &symbol = symbols[i];
-    void *address = find ? find(library, symbol) : nullptr;
+  for (uint32_t i = 0; i < symbols.count; ++i) {
+    const VendorSymbol &symbol = symbols.begin[i];
+    const char *name = symbols.nameOf(symbol);
+    void *address = find ? find(library, name, symbol.version) : nullptr;
     if (!address)
-      address = dlsym(library, symbol.exported);
+      address = dlsym(library, symbols.names + symbol.exported);
     setEntry(table, symbol.entry, address);
     if (!address && symbol.required)
-      appendItem(missing, symbol.name, ", ");
+      appendItem(missing, name, ", ");
   }
   if (missing.empty())
     return Status();

@@ -14,13 +14,25 @@
 
 namespace gpuasync {
 
-/// A vendor's side of an entry point.
+/// A vendor's side of an entry point. Names are offsets in one text of all: the
+/// loader need not write a pointer for each.
 struct VendorSymbol {
   VendorEntry entry;
-  const char *name;
-  const char *exported; ///< what dlsym finds
-  int version;          ///< what the vendor's own lookup is asked for
+  uint16_t name;
+  uint16_t exported; ///< what dlsym finds
+  uint16_t version;  ///< what the vendor's own lookup is asked for
   bool required;
+};
+
+/// All entry points of a vendor.
+struct VendorSymbols {
+  const VendorSymbol *begin;
+  uint32_t count;
+  const char *names;
+
+  const char *nameOf(const VendorSymbol &symbol) const {
+    return names + symbol.name;
+  }
 };
 
 /// Opens the first of `paths` (null-terminated) that can be opened; a path in
@@ -35,9 +47,9 @@ Status openVendorLibrary(const char *what, const char *variable,
 /// may be null or find nothing; then the exported name is looked up. The status
 /// names every required symbol that is missing.
 Status resolveVendorSymbols(const char *what, void *library,
-                            const VendorSymbol *symbols, size_t count,
-                            VendorTable &table,
-                            void *(*find)(void *library, const VendorSymbol &));
+                            const VendorSymbols &symbols, VendorTable &table,
+                            void *(*find)(void *library, const char *name,
+                                          int version));
 
 /// True from the moment that exit() runs the handler of armExitFlag: no vendor
 /// call may be made any more.
