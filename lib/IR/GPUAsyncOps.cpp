@@ -232,7 +232,7 @@ void mlir::gpuasync::detail::addWorkEffects(Operation *op, Effects &effects) {
     if (isa<BaseMemRefType>(result.getType()))
       effects.emplace_back(MemoryEffects::Allocate::get(), result);
   if (work.getCode()) {
-    // What code touches is the business of an analysis, not of the op.
+    // Analyses know the accesses of code, not the op.
     effects.emplace_back(MemoryEffects::Read::get());
     effects.emplace_back(MemoryEffects::Write::get());
     return;

@@ -121,7 +121,7 @@ static bool isConstant(Value memref) {
   return global && global.getConstant();
 }
 
-/// What an op copies from or to memory that may be the host's.
+/// The accesses of an op to memory that may be the host's.
 static SmallVector<WorkAccess> getHostAccesses(Operation *op,
                                                func::FuncOp function) {
   SmallVector<WorkAccess> accesses;

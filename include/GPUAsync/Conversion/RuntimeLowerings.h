@@ -2,11 +2,12 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What convert-gpu-async-to-runtime asks for each work op: a lowering, which
-// says the op's command. Other dialects add lowerings of their own ops.
+// A table of lowerings, which convert-gpu-async-to-runtime asks for each work
+// op. A lowering makes the op's command. Other dialects add lowerings of their
+// own ops.
 //
-// These are no patterns of a driver: the conversion goes through each function
-// once, in its order, and its ops share what earlier ones have stored.
+// A lowering is no pattern of a driver: the conversion goes through each
+// function once, in its order, and its ops share what earlier ones have stored.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_CONVERSION_RUNTIMELOWERINGS_H
@@ -52,7 +53,7 @@ struct Command : Storages {
     /// A value, lowered or not; a constant, of the type in memory; or null, for
     /// the address of the buffer with the number `part`.
     OpFoldResult value;
-    /// Which of the scalars that the value is in LLVM; a memref has several.
+    /// The number of the scalar, if the value is several in LLVM, as a memref.
     unsigned part = 0;
     /// The bytes that are written.
     int64_t bytes = 8;
@@ -68,9 +69,9 @@ struct Command : Storages {
 
   struct Operand {
     enum Kind { Scalar, Address, Stream, Site } kind;
-    /// Of a scalar: a value in its LLVM type, or a constant.
+    /// A scalar: a value in its LLVM type, or a constant.
     OpFoldResult value = {};
-    /// Of an address: the number of the buffer.
+    /// An address: the number of the buffer.
     unsigned buffer = 0;
   };
 
@@ -135,14 +136,16 @@ protected:
   Value getAddress(Value memref, ValueRange indices);
   SmallVector<Value> getSizes(Value memref);
   SmallVector<Value> getStrides(Value memref);
-  /// The same in memory. Indices are stored as what they are in LLVM.
+  /// All bytes; the memref has no gaps.
+  FailureOr<Value> bytesOf(Value memref);
+  /// @}
+  /// \name Numbers in memory, each of 8 bytes
+  /// @{
   Command::Buffer storeIndices(ValueRange indices, Storage storage = Sizes);
   Command::Buffer storeSizes(Value memref, Storage storage = Sizes);
   Command::Buffer storeStrides(Value memref, Storage storage = StridesA);
-  /// Of a memref without gaps.
-  FailureOr<Value> bytesOf(Value memref);
   /// @}
-  /// What elements of `bytes` bytes are set to.
+  /// The value that a fill writes to elements of `bytes` bytes.
   Command::Buffer storePattern(Value value, int64_t bytes) {
     return {Pattern, 16, {{0, value, 0, bytes}}};
   }
@@ -157,8 +160,8 @@ protected:
   /// known here. Sizes of a static type need not be given.
   FailureOr<std::optional<int64_t>> multiplyKnown(ArrayRef<Value> sizes,
                                                   BaseMemRefType type);
-  /// The same, multiplied by the runtime if need be, which refuses what has no
-  /// product.
+  /// These bytes, multiplied by the runtime if need be. It refuses sizes
+  /// without a product.
   FailureOr<Value> multiply(ArrayRef<Value> sizes, BaseMemRefType type);
   Value callExtent(Value sizes, Value strides, Value rank,
                    int64_t elementBytes);

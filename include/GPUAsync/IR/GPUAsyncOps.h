@@ -20,7 +20,7 @@
 
 namespace mlir::gpuasync {
 
-/// What a work op does to the memory of one operand, a memref or a pointer.
+/// An access of a work op to the memory of one operand, a memref or a pointer.
 struct WorkAccess {
   OpOperand *operand;
   bool reads = false;

@@ -484,8 +484,8 @@ static std::optional<Base> follow(Path &path) {
   return Base();
 }
 
-/// What may be touched through `memory`, or `part` of it: an access for each
-/// base that it may be of.
+/// Returns the accesses through `memory`, or `part` of it: one for each base
+/// that it may be of.
 static Accesses findAccesses(Value memory, const WorkAccess *part = nullptr) {
   // Choices between choices lead to the same memory in many ways.
   constexpr unsigned maxPaths = 64;

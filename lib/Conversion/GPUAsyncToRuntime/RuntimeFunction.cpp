@@ -199,7 +199,7 @@ Value FunctionState::store(OpBuilder &builder, Location loc,
                                       cast<TypedAttr>(constant));
     return unpack(builder, loc, cast<Value>(field.value))[field.part];
   };
-  // Of a launch mostly little is new: its values are made where they are.
+  // A launch mostly has little that is new: only that is made.
   bool isLaunch = which == Params || which == Block;
   SmallVector<Value> values;
   if (!isLaunch)

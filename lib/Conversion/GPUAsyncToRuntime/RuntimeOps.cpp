@@ -49,7 +49,7 @@ Value OpLowering::toLLVM(Value value) {
   return runtime::toLLVM(builder, state.converter, value);
 }
 
-/// What is wrong with a window is so with the program's allocation.
+/// An error of a window is one of the program's allocation.
 Value OpLowering::site() {
   return tables.site(builder, op, nullptr,
                      isa<WindowOp>(op) ? AllocOp::getOperationName() : "");
@@ -268,7 +268,7 @@ LogicalResult OpLowering::emit(const Command &command) {
 
 namespace {
 
-/// What lowerings of this dialect's ops share.
+/// The base of lowerings that make memory.
 struct Lowering : OpLowering {
   using OpLowering::OpLowering;
 

@@ -200,7 +200,7 @@ static T orDie(llvm::Expected<T> value) {
   return std::move(*value);
 }
 
-/// What the passes made of the program.
+/// Checks what the passes made of the program.
 static void inspect(ModuleOp module) {
   SmallVector<embed::FillOp> fills;
   SmallVector<embed::AxpyOp> calls;
@@ -295,7 +295,7 @@ static gpuasync_status *run(MLIRContext &context, bool checked, int64_t column,
   std::unique_ptr<llvm::Module> llvmModule =
       translateModuleToLLVMIR(*module, *llvmContext);
   check(llvmModule != nullptr, "the program is translated");
-  // What the checker has an entry for goes there.
+  // The checker's entries stand in for the runtime's.
   llvm::orc::SymbolMap symbols;
   auto define = [&](StringRef name, void *address) {
     symbols[jit->mangleAndIntern(name)] = {
