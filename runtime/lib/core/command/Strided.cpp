@@ -56,24 +56,44 @@ uint64_t gpuasync::denseStrides(const StridedCopy &copy, int64_t *strides) {
   return bytes;
 }
 
-static void copyFrom(const StridedCopy &copy, uint32_t dim, char *to,
-                     const char *from) {
-  if (dim == copy.rank) {
-    memmove(to, from, copy.elementBytes);
-    return;
-  }
-  for (int64_t i = 0; i < copy.sizes[dim]; ++i)
-    copyFrom(copy, dim + 1, to + i * copy.destinationStrides[dim],
-             from + i * copy.sourceStrides[dim]);
-}
-
 void gpuasync::copyOnHost(const ByteCopy &copy) {
   memmove(copy.destination, copy.source, copy.bytes);
 }
 
+/// `fixed`: the bytes of an element, or 0.
+template <size_t fixed>
+static void copyElements(const StridedCopy &copy) {
+  const uint32_t last = copy.rank - 1;
+  forEachOffset(copy.sizes, copy.destinationStrides, copy.sourceStrides, last,
+                [&](int64_t toOffset, int64_t fromOffset) {
+                  char *to = static_cast<char *>(copy.destination) + toOffset;
+                  const char *from =
+                      static_cast<const char *>(copy.source) + fromOffset;
+                  for (int64_t i = copy.sizes[last]; i; --i) {
+                    memmove(to, from, fixed ? fixed : copy.elementBytes);
+                    to += copy.destinationStrides[last];
+                    from += copy.sourceStrides[last];
+                  }
+                });
+}
+
 void gpuasync::copyOnHost(const StridedCopy &copy) {
-  copyFrom(copy, 0, static_cast<char *>(copy.destination),
-           static_cast<const char *>(copy.source));
+  if (!bytesOf(copy))
+    return;
+  if (!copy.rank)
+    return copyOnHost(ByteCopy{copy.destination, copy.source, bytesOf(copy)});
+  switch (copy.elementBytes) {
+  case 1:
+    return copyElements<1>(copy);
+  case 2:
+    return copyElements<2>(copy);
+  case 4:
+    return copyElements<4>(copy);
+  case 8:
+    return copyElements<8>(copy);
+  default:
+    return copyElements<0>(copy);
+  }
 }
 
 static void fillRow(char *to, int64_t count, int64_t stride,
@@ -101,15 +121,13 @@ static void fillRow(char *to, int64_t count, int64_t stride,
   }
 }
 
-static void fillFrom(const StridedFill &fill, uint32_t dim, char *to) {
-  if (dim + 1 == fill.rank) {
-    fillRow(to, fill.sizes[dim], fill.strides[dim], fill);
-    return;
-  }
-  for (int64_t i = 0; i < fill.sizes[dim]; ++i)
-    fillFrom(fill, dim + 1, to + i * fill.strides[dim]);
-}
-
 void gpuasync::fillOnHost(const StridedFill &fill) {
-  fillFrom(fill, 0, static_cast<char *>(fill.destination));
+  if (!bytesOf(fill))
+    return;
+  const uint32_t last = fill.rank - 1;
+  forEachOffset(fill.sizes, fill.strides, fill.strides, last,
+                [&](int64_t offset, int64_t) {
+                  fillRow(static_cast<char *>(fill.destination) + offset,
+                          fill.sizes[last], fill.strides[last], fill);
+                });
 }

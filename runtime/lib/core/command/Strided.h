@@ -56,6 +56,31 @@ inline Extent destinationExtent(const StridedCopy &copy) {
                   copy.elementBytes);
 }
 
+/// Calls `visit(a, b)` with the offsets of each element of an array, by two
+/// lists of strides, in row-major order. No size is 0.
+template <typename Visit>
+void forEachOffset(const int64_t *sizes, const int64_t *aStrides,
+                   const int64_t *bStrides, uint32_t rank, Visit visit) {
+  int64_t index[StridedCopy::maxRank] = {};
+  int64_t a = 0, b = 0;
+  for (uint32_t dim = rank;;) {
+    if (dim == rank)
+      visit(a, b);
+    if (!dim)
+      return;
+    --dim;
+    a += aStrides[dim];
+    b += bStrides[dim];
+    if (++index[dim] < sizes[dim]) {
+      dim = rank;
+      continue;
+    }
+    a -= sizes[dim] * aStrides[dim];
+    b -= sizes[dim] * bStrides[dim];
+    index[dim] = 0;
+  }
+}
+
 /// Writes the strides of an array without gaps with the copy's elements.
 /// Returns its bytes.
 uint64_t denseStrides(const StridedCopy &copy, int64_t *strides);
@@ -67,7 +92,8 @@ inline uint64_t makeDense(StridedCopy &copy, bool source) {
                       source ? copy.sourceStrides : copy.destinationStrides);
 }
 
-/// Returns the bytes of all elements of a StridedCopy or StridedFill.
+/// Returns the bytes of all elements.
+inline uint64_t bytesOf(const ByteCopy &copy) { return copy.bytes; }
 template <typename Strided>
 uint64_t bytesOf(const Strided &access) {
   uint64_t bytes = access.elementBytes;
