@@ -279,4 +279,45 @@ TEST_P(Counts, WarmStreamsAndEvents_S02) {
   EXPECT_EQ(costs.wait.switches, 0u);
 }
 
+// Copies and fills, plain and strided, on the device and both ways.
+TEST_P(Counts, WarmCopies) {
+  const int64_t sizes[] = {3, 5, 7}, gaps[] = {400, 40, 2},
+                dense[] = {35, 7, 1};
+  std::vector<uint32_t> host(2000, 1);
+  const uint32_t site = SITE("op"), pattern = 5;
+  Cost cost;
+  FrameScope frame(*program);
+  gpuasync_stream *stream = frame.stream();
+  auto *x =
+      static_cast<uint32_t *>(gpuasync_alloc(frame, nullptr, 8000, 0, site));
+  auto *y =
+      static_cast<uint32_t *>(gpuasync_alloc(frame, nullptr, 8000, 0, site));
+  for (int i = 0; i < 5; ++i) {
+    cost = Cost();
+    auto strided = [&](void *to, const int64_t *toStrides, const void *from,
+                       const int64_t *fromStrides) {
+      gpuasync_memcpy_strided(frame, stream, to, toStrides, from, fromStrides,
+                              sizes, 3, 4, site);
+    };
+    measure(cost, [&] {
+      gpuasync_memcpy(frame, stream, x, host.data(), 8000, site);
+      gpuasync_memcpy(frame, stream, y, x, 8000, site);
+      strided(y, gaps, x, dense);
+      gpuasync_memset_strided(frame, stream, x, gaps, sizes, 3, &pattern, 4,
+                              site);
+      strided(x, dense, host.data(), gaps);
+      strided(host.data(), gaps, y, dense);
+      gpuasync_stream_synchronize(frame, &stream, 1, site);
+      gpuasync_memset_strided(frame, stream, host.data(), gaps, sizes, 3,
+                              &pattern, 4, site);
+      gpuasync_memcpy(frame, stream, host.data(), y, 8000, site);
+      gpuasync_stream_synchronize(frame, &stream, 1, site);
+    });
+  }
+  EXPECT_EQ(cost.allocations, 0u);
+  EXPECT_EQ(host[2], 1u);
+  frame.dealloc(nullptr, x);
+  frame.dealloc(nullptr, y);
+}
+
 } // namespace

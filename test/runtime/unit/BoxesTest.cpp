@@ -37,6 +37,8 @@ TEST(Boxes, EachElementOnceInOrder_M08) {
   auto below = [&](int64_t limit) {
     return static_cast<int64_t>(random() % static_cast<uint64_t>(limit));
   };
+  std::vector<char> memory(20000);
+  char *const base = memory.data() + memory.size() / 2;
   for (int round = 0; round < 3000; ++round) {
     Dims dims;
     dims.rank = 1 + static_cast<uint32_t>(below(11));
@@ -49,13 +51,18 @@ TEST(Boxes, EachElementOnceInOrder_M08) {
     for (Boxes boxes(dims, maxRank); !boxes.done(); boxes.next()) {
       while (below(3) == 0 && boxes.halve())
         ;
+      StridedCopy copy;
+      copy.destination = base;
+      copy.source = base;
+      boxes.read(copy);
+      ASSERT_LE(copy.rank, maxRank);
       Dims box;
-      boxes.forEachDim([&](int64_t size, const Dim &dim) {
-        EXPECT_GE(size, 1);
-        box.at[box.rank++] = {size, dim.destination, dim.source};
-      });
-      ASSERT_LE(box.rank, maxRank);
-      listOffsets(box, 0, boxes.destinationOffset(), boxes.sourceOffset(), got);
+      for (; box.rank < copy.rank; ++box.rank)
+        box.at[box.rank] = {copy.sizes[box.rank],
+                            copy.destinationStrides[box.rank],
+                            copy.sourceStrides[box.rank]};
+      listOffsets(box, 0, static_cast<char *>(copy.destination) - base,
+                  static_cast<const char *>(copy.source) - base, got);
       ASSERT_LE(got.size(), expected.size());
     }
     ASSERT_EQ(got, expected) << "round " << round;
@@ -72,9 +79,9 @@ TEST(Boxes, OneElementCannotBeHalved_M08) {
   while (boxes.halve())
     ++halved;
   EXPECT_EQ(halved, 3); // 3 x 2, 1 x 2, 2, 1
-  uint32_t rank = 0;
-  boxes.forEachDim([&](int64_t, const Dim &) { ++rank; });
-  EXPECT_EQ(rank, 0u);
+  StridedCopy copy;
+  boxes.read(copy);
+  EXPECT_EQ(copy.rank, 0u);
 }
 
 } // namespace

@@ -25,12 +25,8 @@ Status Transfer::classify(const void *first, const Extent &extent,
     return status;
   pageable = pageable || context.has(CapHostAccess) ||
              context.driver->pointerKind(first) == PointerKind::Pageable;
-  return pageable ? checkPageable() : Status();
-}
-
-/// What a graph copies when it runs must be where it was.
-Status Transfer::checkPageable() {
-  if (!frame.capture)
+  // What a graph copies when it runs must be where it was.
+  if (!pageable || !frame.capture)
     return Status();
   return refuseCaptured("a copy of pageable host memory",
                         "register it, or allocate host_shared memory, before "
@@ -41,16 +37,4 @@ bool Transfer::isIdle() {
   bool done = false;
   return context.timepoints.query(stream.timeline.whenIdle(), done).ok() &&
          done;
-}
-
-bool Transfer::isPending(const char *source, uint64_t bytes) {
-  if (!context.staging.mayBePending(frame.downloads))
-    return false;
-  (void)context.staging.finish(frame.downloads);
-  bool pending = false;
-  context.staging.forEachPending(frame.downloads, [&](Download &each) {
-    pending = overlaps(each.destination, each.bytes, source, bytes);
-    return !pending;
-  });
-  return pending;
 }

@@ -17,24 +17,26 @@
 // Copy.cpp makes each copy in three moves. It classifies both sides, makes a
 // CopyPlan of them, and carries the plan out. Arrays of which one part is
 // registered and another is not, or of more dimensions than drivers take, are
-// copied box by box (Boxes.h).
+// copied box by box (Boxes.h). A function for both ByteCopy and StridedCopy is
+// a template.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_CORE_ABI_TRANSFER_H
 #define GPUASYNC_CORE_ABI_TRANSFER_H
 
-#include "core/command/Strided.h"
+#include "core/command/Boxes.h"
 #include "core/context/Capture.h"
 #include "core/pool/HostMemory.h"
 #include "core/region/Recorder.h"
 
 namespace gpuasync {
 
-/// The two sides of a copy.
+/// The two sides of a copy; a fill has no source.
 struct Sides {
   bool fromPageable = false, toPageable = false;
   Extent from, to; ///< around the first elements
+  bool areReachable() const { return !fromPageable && !toPageable; }
 };
 
 /// How a copy is carried out, in at most four steps: staging gets the source,
@@ -73,17 +75,51 @@ struct Transfer {
   Transfer(Frame &frame, Stream &stream, const gpuasync_site *site)
       : frame(frame), context(*frame.context), stream(stream), site(site) {}
 
-  /// Says in `pageable` whether the device does not reach by itself the memory
-  /// around `first`, the first element. The first element decides which memory
-  /// the rest must not leave. `role` names the side in errors.
-  Status classify(const void *first, const Extent &extent, const char *role,
-                  bool &pageable);
-  /// Whether the host would copy for the device there, and the device reaches
-  /// a part of it: what that does has its place in the order of the streams.
-  bool isMixed(const void *first, const Extent &extent, bool pageable) {
-    return pageable && context.registrations.findPart(
-                           static_cast<const char *>(first) + extent.low,
-                           extent.bytes()) < extent.bytes();
+  /// Says which sides the device does not reach by itself. A first element
+  /// decides which memory the rest must not leave. A fill has no source.
+  Status classify(const ByteCopy &first, Sides &sides, bool isFill = false) {
+    if (!isFill)
+      RETURN_IF_ERROR(
+          classify(first.source, sides.from, "source", sides.fromPageable));
+    return classify(first.destination, sides.to, "destination",
+                    sides.toPageable);
+  }
+  /// Whether the host would copy for the device on a side, and the device
+  /// reaches a part of it: work on that part has a place in the order of the
+  /// streams.
+  bool isMixed(const ByteCopy &first, const Sides &sides) {
+    return isMixed(first.source, sides.from, sides.fromPageable) ||
+           isMixed(first.destination, sides.to, sides.toPageable);
+  }
+  /// Calls `whole(box, sides)` for boxes of an array that drivers take, whose
+  /// sides are each of one kind, and `element(box)` for elements of which a
+  /// side is not. `first` is the box of the first element.
+  template <typename Whole, typename Element>
+  Status forEachBox(const StridedCopy &first, const Dims &dims, bool isFill,
+                    Whole whole, Element element) {
+    Sides sides;
+    if (dims.rank > StridedCopy::maxRank) {
+      // An error comes before any of its boxes is enqueued.
+      sides.from = extentOf(dims, /*destination=*/false, first.elementBytes);
+      sides.to = extentOf(dims, /*destination=*/true, first.elementBytes);
+      RETURN_IF_ERROR(
+          classify({first.destination, first.source, 0}, sides, isFill));
+    }
+    for (Boxes boxes(dims, StridedCopy::maxRank); !boxes.done(); boxes.next()) {
+      StridedCopy box;
+      bool isWhole = false;
+      do {
+        box = first;
+        boxes.read(box);
+        sides.from = sourceExtent(box);
+        sides.to = destinationExtent(box);
+        const ByteCopy at = {box.destination, box.source, 0};
+        RETURN_IF_ERROR(classify(at, sides, isFill));
+        isWhole = !isMixed(at, sides);
+      } while (!isWhole && boxes.halve());
+      RETURN_IF_ERROR(isWhole ? whole(box, sides) : element(box));
+    }
+    return Status();
   }
   /// In a region: `record` says in `recorded` whether the region holds the
   /// work. If it cannot, what is ahead of it is played.
@@ -103,16 +139,55 @@ struct Transfer {
   /// Notes that the copy writes pageable memory after the call: from `staging`
   /// by `scatter`, unless they are null.
   Status remember(char *destination, uint64_t bytes, PoolAllocation *staging,
-                  StridedCopy *scatter) {
+                  const StridedCopy *scatter) {
     return context.staging.expect(frame.downloads, stream, destination, bytes,
                                   staging, scatter);
   }
-  /// Whether a download that is not finished writes a part of the source.
-  bool isPending(const char *source, uint64_t bytes);
+  /// Calls `visit` for downloads that have yet to write a part of the source,
+  /// newest first, until it returns false: those of this frame, and of frames
+  /// that were left before anybody waited, behind which a token may order this
+  /// copy.
+  template <typename Visit>
+  void forEachWriter(const char *source, uint64_t bytes, Visit visit) {
+    if (!context.staging.mayBePending(frame.downloads))
+      return;
+    (void)context.staging.finish(frame.downloads);
+    context.staging.forEachPending(frame.downloads, [&](Download &each) {
+      return !overlaps(each.destination, each.bytes, source, bytes) ||
+             visit(each);
+    });
+  }
+  bool isPending(const char *source, uint64_t bytes) {
+    bool pending = false;
+    forEachWriter(source, bytes, [&](Download &) { return !(pending = true); });
+    return pending;
+  }
 
-protected:
-  Status checkPageable();
+private:
+  /// Says in `pageable` whether the device does not reach by itself the memory
+  /// around `first`, the first element. `role` names the side in errors.
+  Status classify(const void *first, const Extent &extent, const char *role,
+                  bool &pageable);
+  bool isMixed(const void *first, const Extent &extent, bool pageable) {
+    return pageable && context.registrations.findPart(
+                           static_cast<const char *>(first) + extent.low,
+                           extent.bytes()) < extent.bytes();
+  }
 };
+
+/// Runs the body of an entry that copies or fills. `body(frame, site)` is
+/// called unless the frame failed.
+template <typename Body>
+void transfer(gpuasync_frame *memory, Stream *stream, uint32_t siteIndex,
+              Body body) {
+  Frame *frame = Frame::of(memory);
+  const gpuasync_site *site = frame->siteAt(siteIndex);
+  if (!frame->usable() || !frame->owns(stream, site))
+    return;
+  if (!frame->region)
+    stream->note(site); // else when it is played
+  frame->run(site, [&] { return body(*frame, site); });
+}
 
 } // namespace gpuasync
 

@@ -10,6 +10,7 @@
 #define GPUASYNC_CORE_BASE_LISTS_H
 
 #include <atomic>
+#include <new>
 #include <stddef.h>
 #include <stdint.h>
 #include <vector>
@@ -126,8 +127,8 @@ public:
     T *node = stack.pop();
     if (!node)
       return new T;
-    *node = T();
-    return node;
+    node->~T();
+    return new (node) T;
   }
   void give(T *node) { stack.push(node); }
 

@@ -51,27 +51,27 @@ public:
     }
     begin();
   }
-  /// Bytes from the array's first element to the box's.
-  int64_t destinationOffset() const {
-    int64_t offset = 0;
-    for (uint32_t i = 0; i <= level; ++i)
-      offset += index[i] * dims.at[i].destination;
-    return offset;
-  }
-  int64_t sourceOffset() const {
-    int64_t offset = 0;
-    for (uint32_t i = 0; i <= level; ++i)
-      offset += index[i] * dims.at[i].source;
-    return offset;
-  }
-  /// Calls `visit(size, dim)` for each dimension of the box, outermost first.
-  /// There is none for one element.
-  template <typename Visit>
-  void forEachDim(Visit visit) const {
-    if (count > 1)
-      visit(count, dims.at[level]);
-    for (uint32_t i = level + 1; i < dims.rank; ++i)
-      visit(dims.at[i].size, dims.at[i]);
+  /// Moves `out`, which is at the array's first element, to the box. Its rank
+  /// is 0 for one element.
+  void read(StridedCopy &out) const {
+    char *to = static_cast<char *>(out.destination);
+    const char *from = static_cast<const char *>(out.source);
+    out.rank = 0;
+    for (uint32_t i = 0; i < dims.rank; ++i) {
+      const Dim &dim = dims.at[i];
+      if (i <= level) {
+        to += index[i] * dim.destination;
+        from += index[i] * dim.source;
+      }
+      const int64_t size = i < level ? 1 : i == level ? count : dim.size;
+      if (size == 1)
+        continue;
+      out.sizes[out.rank] = size;
+      out.destinationStrides[out.rank] = dim.destination;
+      out.sourceStrides[out.rank++] = dim.source;
+    }
+    out.destination = to;
+    out.source = from;
   }
 
 private:

@@ -1,5 +1,4 @@
-//===- DeferredUpload.h - Sources that downloads have yet to write --*- C++
-//-*-===//
+//===- DeferredUpload.h - Sources yet to be written -------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -10,6 +9,7 @@
 #ifndef GPUASYNC_CORE_POOL_DEFERREDUPLOAD_H
 #define GPUASYNC_CORE_POOL_DEFERREDUPLOAD_H
 
+#include <map>
 #include <mutex>
 #include <stdint.h>
 #include <vector>
@@ -22,33 +22,32 @@ struct Download;
 class DeferredUpload {
 public:
   DeferredUpload(const char *source, char *staging, uint64_t bytes)
-      : source(source), staging(staging), bytes(bytes) {}
-  /// Gives the bytes that the download writes, and that no newer one has, to
-  /// part `number` (from 1); false: there are none. Before all that follows.
-  bool claim(const Download &download, uint32_t number);
-  /// Copies what no part has.
+      : source(source), staging(staging), unclaimed({{0, bytes}}) {}
+  /// Gives the download the bytes that it writes and that no newer one has.
+  /// False: there are none. Before all that follows.
+  bool claim(const Download &download);
+  /// Copies what no download has.
   void fillUnclaimed();
-  /// Copies the part, once.
-  void fill(uint32_t number);
+  /// Copies what the download has, once.
+  void fill(const Download &download);
   /// Copies what is left.
   void fillAll();
 
 private:
-  /// Bytes [begin, end) of the source. Downloads write few ranges, or as many
-  /// as they copy elements.
-  struct Range {
+  /// Bytes [begin, end) of the source.
+  struct Part {
     uint64_t begin, end;
-    uint32_t part; ///< `filled` once it is copied
+    uint64_t writer; ///< Download::number; 0 once it is copied
   };
-  static constexpr uint32_t filled = UINT32_MAX;
 
+  void claim(const char *at, uint64_t bytes, uint64_t writer);
   void copy(uint64_t begin, uint64_t end);
 
   std::mutex mutex;
   const char *source;
   char *staging;
-  uint64_t bytes;
-  std::vector<Range> ranges; ///< in order; they do not overlap
+  std::map<uint64_t, uint64_t> unclaimed; ///< begins and ends
+  std::vector<Part> parts;
 };
 
 } // namespace gpuasync

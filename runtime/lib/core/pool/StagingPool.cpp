@@ -65,8 +65,7 @@ void StagingPool::reapSome(Stream &stream, bool idle) {
 
 Status StagingPool::expect(Download *&list, Stream &stream, char *destination,
                            uint64_t bytes, PoolAllocation *staging,
-                           StridedCopy *scatter) {
-  std::unique_ptr<StridedCopy> owned(scatter);
+                           const StridedCopy *scatter) {
   Download *download;
   {
     std::lock_guard<std::mutex> lock(mutex);
@@ -88,7 +87,8 @@ Status StagingPool::expect(Download *&list, Stream &stream, char *destination,
   download->destination = destination;
   download->bytes = bytes;
   download->staging = staging;
-  download->scatter = owned.release();
+  if ((download->isStrided = scatter))
+    download->scatter = *scatter;
   download->next = list;
   list = download;
   return Status();
@@ -104,7 +104,7 @@ static void endLinks(ContextPools &context, Download &download, bool fill) {
   while (LateLink *link = download.late) {
     download.late = link->next;
     if (fill)
-      link->staging->late->fill(link->number);
+      link->staging->late->fill(download);
     context.memory.dropStaging(link->staging);
     delete link;
   }
@@ -112,15 +112,14 @@ static void endLinks(ContextPools &context, Download &download, bool fill) {
 
 void StagingPool::end(Download *download, bool write) {
   if (write && download->staging) {
-    if (download->scatter)
-      copyOnHost(*download->scatter);
+    if (download->isStrided)
+      copyOnHost(download->scatter);
     else
       memcpy(download->destination, download->staging->pointer,
              download->bytes);
   }
   endLinks(context, *download, write);
   context.timepoints.drop(download->point);
-  delete download->scatter;
   if (download->staging)
     context.memory.dropStaging(download->staging);
   drop(download);
@@ -173,8 +172,6 @@ void StagingPool::dropAll(Download *&list) {
 void StagingPool::abandon(Download *list) {
   for (Download *download = list; download; download = download->next) {
     endLinks(context, *download, /*fill=*/false);
-    delete download->scatter;
-    download->scatter = nullptr;
     download->bytes = 0;
   }
 }

@@ -17,11 +17,10 @@ namespace gpuasync {
 
 struct ContextPools;
 
-/// A part of an upload's source that waits for a download; counts as a use.
+/// An upload's staging that waits for a download; counts as a use.
 struct LateLink {
   LateLink *next = nullptr;
   PoolAllocation *staging = nullptr;
-  uint32_t number = 0;
 };
 
 /// One staged piece that a stream still reads: freed once the point is reached.
@@ -42,9 +41,14 @@ struct Download {
   char *destination = nullptr;
   uint64_t bytes = 0; ///< extent of the destination
   PoolAllocation *staging = nullptr;
-  /// Else plain bytes. Without staging its destination only says where.
-  StridedCopy *scatter = nullptr;
   LateLink *late = nullptr;
+  bool isStrided = false; ///< else plain bytes
+  /// What the host copies, if it is strided. Without staging its destination
+  /// only says where.
+  union {
+    StridedCopy scatter;
+  };
+  Download() {} ///< leaves `scatter` as it is
 };
 
 /// Thread safe, but that a stream and a list of downloads are passed by one
@@ -64,10 +68,10 @@ public:
   }
 
   /// Puts a copy into pageable memory on a frame's list, with the point behind
-  /// it. Takes over `scatter`, and `staging`
-  /// unless it fails.
+  /// it. Takes over `staging` unless it fails. `scatter` is null for bytes.
   Status expect(Download *&list, Stream &stream, char *destination,
-                uint64_t bytes, PoolAllocation *staging, StridedCopy *scatter);
+                uint64_t bytes, PoolAllocation *staging,
+                const StridedCopy *scatter);
   /// Finishes those of a frame's list, and of what was taken over, whose point
   /// is reached. Lists are newest first. An error: of one of them nobody knows.
   Status finish(Download *&list) {

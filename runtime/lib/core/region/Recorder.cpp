@@ -356,7 +356,7 @@ Status Recorder::expect(HostWrite &write, Stream &stream,
     write.scatter->source = staging->pointer;
   return frame->context->staging.expect(frame->downloads, stream, write.low,
                                         write.extent, staging,
-                                        write.scatter.release());
+                                        write.scatter.get());
 }
 
 Status Recorder::playOneStream(Recording &calls, Stream &on) {
