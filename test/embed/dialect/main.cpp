@@ -10,6 +10,7 @@
 #include "GPUAsync/Conversion/RuntimeLowerings.h"
 #include "GPUAsync/InitAll.h"
 #include "GPUAsync/Kernels/Common/DataLayout.h"
+#include "GPUAsync/Kernels/Passes.h"
 #include "GPUAsync/Pipelines/Pipelines.h"
 #include "gpuasync/Check.h"
 #include "gpuasync/Context.h"
@@ -242,6 +243,8 @@ static void lower(ModuleOp module, bool checked) {
   check(succeeded(front.run(module)), "the program gets streams");
   inspect(module);
   PassManager back(module.getContext());
+  if (checked)
+    back.addPass(ga::createGPUAsyncInstrumentAccesses());
   ga::buildRuntimeFormPipeline(back, options);
   check(succeeded(back.run(module)), "the program is lowered");
   unsigned told = 0;
