@@ -76,7 +76,8 @@ extern "C" void gpuasyncOpenListeners(Status &out) noexcept {
       return Status();
     Status status = openService("a profiler in this process", opened);
     // A profiler that comes by itself stops no program.
-    if (!status.ok())
+    static std::atomic<bool> warned{false};
+    if (!status.ok() && !warned.exchange(true))
       fprintf(stderr,
               "gpu-async: warning: %s (without ranges: GPU_ASYNC_RANGES=off)\n",
               status.message());

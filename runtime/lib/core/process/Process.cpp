@@ -130,9 +130,11 @@ static std::atomic<Process *> instance{nullptr};
 static Process &makeOnce() {
   const pid_t own = getpid();
   pid_t before = 0;
-  // If another thread makes it, that has opened what listens.
+  // Before this thread makes it, since nobody may wait for a thread that waits
+  // for the loader. A child that was forked meanwhile opens nothing.
   Status listens;
-  if (gpuasyncOpenListeners && !maker.load())
+  const pid_t claimed = maker.load();
+  if (gpuasyncOpenListeners && (!claimed || claimed == own))
     gpuasyncOpenListeners(listens);
   while (!maker.compare_exchange_strong(before, own) && before == own) {
     if (Process *made = instance.load(std::memory_order_acquire))
