@@ -27,6 +27,7 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Bufferization/Transforms/BufferUtils.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -231,12 +232,33 @@ static LogicalResult refuseGlobalsOfKernels(ModuleOp module) {
   return success();
 }
 
+/// Makes the globals of constant tensors, in the order of the program.
+/// Bufferization would make them in an order that depends on the addresses of
+/// functions, and so name them differently in each run.
+static LogicalResult makeGlobals(ModuleOp module, uint64_t alignment) {
+  SymbolTableCollection symbols;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    WalkResult result =
+        function.walk([&](arith::ConstantOp constant) -> WalkResult {
+          if (!isa<RankedTensorType>(constant.getType()))
+            return WalkResult::advance();
+          return success(succeeded(
+              bufferization::getGlobalFor(constant, symbols, alignment)));
+        });
+    if (result.wasInterrupted())
+      return failure();
+  }
+  return success();
+}
+
 LogicalResult Offload::bufferize(ArrayRef<func::FuncOp> functions) {
   bufferization::OneShotBufferizePassOptions options;
   options.bufferizeFunctionBoundaries = true;
   options.functionBoundaryTypeConversion =
       bufferization::LayoutMapOption::IdentityLayoutMap;
   options.allowReturnAllocsFromLoops = true;
+  if (failed(makeGlobals(getOperation(), options.bufferAlignment)))
+    return failure();
   auto bufferizeAll = [&] {
     for (func::FuncOp function : functions)
       if (function->removeAttr(offload::kCopiesAttrName))
