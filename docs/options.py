@@ -36,11 +36,12 @@ def read(root):
                 values.append("")
             elif depth and not each.isspace():
                 values[-1] += each
-        columns = COLUMNS[begin[1]]
+        kind = begin[1].replace("OFFLOAD_", "")  # those of gpu-async-offload, too
+        columns = COLUMNS[kind]
         if columns and len(values) != len(columns):
             raise SystemExit("Options.def: GPUASYNC_%s(%s, ...) has %d columns, not %d"
                              % (begin[1], values[0], len(values), len(columns)))
-        rows.append((begin[1], dict(zip(columns, values))))
+        rows.append((kind, dict(zip(columns, values))))
     return rows
 
 

@@ -24,6 +24,10 @@ bool makesMemRefOfAddress(Operation *op);
 /// Whether host code of the module does one of these.
 bool hasAccessesByAddress(ModuleOp module);
 
+/// On a function, a unit attribute: no host code of the program does so.
+inline constexpr llvm::StringLiteral kNoAccessesByAddressAttrName =
+    "gpu_async.no_accesses_by_address";
+
 } // namespace mlir::gpuasync::offload
 
 #endif // GPUASYNC_LIB_OFFLOAD_BYADDRESS_H

@@ -2,15 +2,23 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See InlineCalls.h. Upstream's pass takes all calls of a module, those of
-// functions with device work of their own, too.
+// Memory and kernels are chosen for one function at a time. Upstream's pass
+// takes all calls of a module, those of functions with device work of their
+// own, too.
 //===----------------------------------------------------------------------===//
 
-#include "InlineCalls.h"
+#include "GPUAsync/Decision.h"
 #include "GPUAsync/IR/OpKinds.h"
+#include "GPUAsync/Offload/Passes.h"
+#include "Offloaded.h"
 
 #include "mlir/Transforms/Inliner.h"
 #include "llvm/ADT/SmallPtrSet.h"
+
+namespace mlir::gpuasync {
+#define GEN_PASS_DEF_GPUASYNCINLINECALLS
+#include "GPUAsync/Offload/Passes.h.inc"
+} // namespace mlir::gpuasync
 
 using namespace mlir;
 using namespace mlir::gpuasync;
@@ -18,10 +26,10 @@ using namespace mlir::gpuasync;
 namespace {
 class CallInliner {
 public:
-  CallInliner(Operation *module, function_ref<bool(func::FuncOp)> hasWork)
-      : hasWork(hasWork), interface(module->getContext()) {
+  CallInliner(ModuleOp module, Pass &pass, Pass::Statistic &numCalls)
+      : pass(pass), numCalls(numCalls), interface(module.getContext()) {
     int64_t count = 0;
-    module->walk([&](Operation *) { ++count; });
+    module.walk([&](Operation *) { ++count; });
     mostOperations = std::max<int64_t>(1 << 17, 2 * count);
   }
   LogicalResult run(func::FuncOp function);
@@ -36,7 +44,8 @@ private:
 
   bool mayBeInlined(func::FuncOp callee);
 
-  function_ref<bool(func::FuncOp)> hasWork;
+  Pass &pass;
+  Pass::Statistic &numCalls;
   /// Operations of functions that are done, and of those that are open.
   llvm::DenseMap<Operation *, int64_t> counts;
   InlinerInterface interface;
@@ -56,7 +65,7 @@ LogicalResult CallInliner::run(func::FuncOp function) {
     return success();
   open.insert(function);
   SmallVector<func::CallOp> calls;
-  int64_t count = 0;
+  int64_t count = 0, inlined = 0;
   function.walk([&](Operation *op) {
     ++count;
     if (auto call = dyn_cast<func::CallOp>(op))
@@ -72,7 +81,7 @@ LogicalResult CallInliner::run(func::FuncOp function) {
       return failure();
     const int64_t more = counts.lookup(callee);
     // A call of numbers may as well stay one.
-    const bool isNeeded = hasWork(callee);
+    const bool isNeeded = offload::hasWork(callee);
     if (!isNeeded && more > mostOfNumbers)
       continue;
     if (count + more > mostOperations) {
@@ -93,20 +102,29 @@ LogicalResult CallInliner::run(func::FuncOp function) {
     if (succeeded(inlineCall(interface, config.getCloneCallback(),
                              cast<CallOpInterface>(call.getOperation()),
                              cast<CallableOpInterface>(callee.getOperation()),
-                             &callee.getBody())))
+                             &callee.getBody()))) {
       call.erase();
+      ++inlined;
+    }
   }
+  if (inlined)
+    Decision(pass, function, "InlinedCalls").count(numCalls, "calls", inlined);
   open.erase(function);
   counts[function] = count;
   return success();
 }
 
-LogicalResult offload::inlineCalls(ArrayRef<func::FuncOp> functions,
-                                   function_ref<bool(func::FuncOp)> hasWork) {
-  if (functions.empty())
-    return success();
-  CallInliner inliner(functions.front()->getParentOp(), hasWork);
-  return success(llvm::all_of(functions, [&](func::FuncOp function) {
-    return succeeded(inliner.run(function));
-  }));
-}
+namespace {
+struct InlineCalls
+    : public gpuasync::impl::GPUAsyncInlineCallsBase<InlineCalls> {
+  void runOnOperation() override {
+    auto functions = offload::collectOffloadable(getOperation());
+    if (functions.empty())
+      return markAllAnalysesPreserved();
+    CallInliner inliner(getOperation(), *this, numCalls);
+    for (func::FuncOp function : functions)
+      if (failed(inliner.run(function)))
+        return signalPassFailure();
+  }
+};
+} // namespace

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BodyEffects.h"
+#include "GPUAsync/Decision.h"
 #include "GPUAsync/Offload/Passes.h"
 #include "OutputMaps.h"
 #include "SharedOutputs.h"
@@ -223,17 +224,23 @@ static bool needsLoops(linalg::LinalgOp op) {
 }
 
 namespace {
+/// Whether an op is gone.
+struct ErasureListener : public RewriterBase::Listener {
+  void notifyOperationErased(Operation *) override { hasErased = true; }
+  bool hasErased = false;
+};
+
 struct LowerTensorOps
     : public gpuasync::impl::GPUAsyncLowerTensorOpsBase<LowerTensorOps> {
   void runOnOperation() override;
 
 private:
-  LogicalResult lower(Operation *op);
+  LogicalResult lower(Operation *op, IRRewriter &rewriter);
 };
 } // namespace
 
-LogicalResult LowerTensorOps::lower(Operation *op) {
-  IRRewriter rewriter(op);
+LogicalResult LowerTensorOps::lower(Operation *op, IRRewriter &rewriter) {
+  rewriter.setInsertionPoint(op);
   // Of a single tile upstream makes one slice, of wrong sizes if there are
   // dimensions without tiles.
   constexpr bool byOneSlice = false;
@@ -312,9 +319,16 @@ void LowerTensorOps::runOnOperation() {
   getOperation()->walk([](scf::ForallOp loop) { readBeforeLoop(loop); });
   SmallVector<Operation *> ops;
   getOperation()->walk([&](Operation *op) { ops.push_back(op); });
-  for (Operation *op : ops)
-    if (failed(lower(op)))
+  for (Operation *op : ops) {
+    ErasureListener listener;
+    IRRewriter rewriter(&getContext(), &listener);
+    Location loc = op->getLoc();
+    if (failed(lower(op, rewriter)))
       return signalPassFailure();
+    if (listener.hasErased)
+      Decision(*this, getOperation(), loc, "LoweredOp")
+          .count(numLowered, "lowered-ops");
+  }
   if (failed(refuseWorkInBodies(getOperation())))
     return signalPassFailure();
   takeSnapshots(getOperation().getFunctionBody());

@@ -93,6 +93,8 @@ private:
   /// The host reads or writes here what may be an argument or a global: in
   /// functions that it calls, and by addresses.
   Ops accesses;
+  /// Host code of the program may read or write by addresses.
+  bool mayUseAddresses;
 };
 } // namespace
 
@@ -407,7 +409,7 @@ LogicalResult PlaceMemory::keep(Piece &piece, Value origin) {
 /// Whether functions that are called from here may know memory that is not
 /// passed to them: as a global, or by an address that they have kept.
 bool PlaceMemory::mayCallsKnowMemory() {
-  if (addresses || !llvm::all_of(calls, llvm::IsaPred<func::CallOp>))
+  if (mayUseAddresses || !llvm::all_of(calls, llvm::IsaPred<func::CallOp>))
     return true;
   return llvm::any_of(*getOperation()->getBlock(), [](Operation &op) {
     if (auto global = dyn_cast<memref::GlobalOp>(op))
@@ -796,6 +798,8 @@ LogicalResult PlaceMemory::placePiece(Piece &piece) {
 void PlaceMemory::runOnOperation() {
   if (getOperation().isExternal())
     return;
+  mayUseAddresses =
+      !getOperation()->removeAttr(offload::kNoAccessesByAddressAttrName);
   SmallVector<memref::CopyOp> copies;
   bool hasKernels = false;
   calls.clear();

@@ -2,12 +2,12 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See ResultMemory.h. Where an op or a name of the memory is not understood the
-// copy stays.
+// After bufferization, on memrefs. A chain of writes to parts of an argument
+// begins with a copy of the argument, and its end is copied to the result.
+// Where an op or a name of the memory is not understood, the copy stays.
 //===----------------------------------------------------------------------===//
 
-#include "ResultMemory.h"
-
+#include "GPUAsync/Decision.h"
 #include "GPUAsync/Offload/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -16,6 +16,12 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/SetVector.h"
+
+namespace mlir::gpuasync {
+#define GEN_PASS_DEF_GPUASYNCCOMPUTEINRESULTS
+#define GEN_PASS_DEF_GPUASYNCTAKEDONATED
+#include "GPUAsync/Offload/Passes.h.inc"
+} // namespace mlir::gpuasync
 
 using namespace mlir;
 using namespace mlir::gpuasync;
@@ -120,12 +126,14 @@ static bool isFinal(memref::CopyOp copy, const Memory &memory) {
   return isKnown && isFinal;
 }
 
-void offload::computeInResults(func::FuncOp function) {
+/// Puts what is copied to a result in the end into the result's memory from the
+/// beginning, where nothing tells the difference. Returns for how many results.
+static unsigned computeInResults(func::FuncOp function) {
   if (function.isExternal() || !llvm::hasSingleElement(function.getBody()))
-    return;
+    return 0;
   SmallVector<BlockArgument> results = findResults(function);
   if (results.empty())
-    return;
+    return 0;
   Block *block = &function.front();
   // Replaced allocations are no other one's name. They stay for the analysis
   // until the end.
@@ -149,6 +157,7 @@ void offload::computeInResults(func::FuncOp function) {
   }
   for (Operation *alloc : replaced)
     alloc->erase();
+  return replaced.size();
 }
 
 //===----------------------------------------------------------------------===//
@@ -377,10 +386,14 @@ static void warnOfUnused(func::FuncOp function, ArrayRef<Array> arguments,
         << text;
 }
 
-void offload::takeDonated(func::FuncOp function) {
+/// Computes results in the memory of donated arguments, each in one of its type
+/// that nothing reads any more, and says so on the result (`gpu_async.takes`).
+/// Prefers the argument that a result is a changed copy of. Warns of donated
+/// arguments that no result takes. Returns how many are taken.
+static unsigned takeDonated(func::FuncOp function) {
   if (function.isExternal() || !function.isPublic() ||
       !llvm::hasSingleElement(function.getBody()))
-    return;
+    return 0;
   BufferViewFlowAnalysis flow(function);
   std::vector<Array> arguments, results;
   for (BlockArgument argument : function.getArguments())
@@ -388,7 +401,7 @@ void offload::takeDonated(func::FuncOp function) {
         function.getArgAttr(argument.getArgNumber(), kDonatedAttrName))
       arguments.emplace_back(flow, argument);
   if (arguments.empty())
-    return;
+    return 0;
   for (BlockArgument result : findResults(function))
     results.emplace_back(flow, result);
   copyFirst(arguments, results);
@@ -421,4 +434,25 @@ void offload::takeDonated(func::FuncOp function) {
         builder.getI64IntegerAttr(getSourceNumber(function, argument->value)));
   }
   warnOfUnused(function, arguments, results);
+  return pairs.size();
 }
+
+namespace {
+struct ComputeInResults
+    : public gpuasync::impl::GPUAsyncComputeInResultsBase<ComputeInResults> {
+  void runOnOperation() override {
+    if (unsigned number = computeInResults(getOperation()))
+      Decision(*this, getOperation(), "ComputedInResults")
+          .count(numResults, "results", number);
+  }
+};
+
+struct TakeDonated
+    : public gpuasync::impl::GPUAsyncTakeDonatedBase<TakeDonated> {
+  void runOnOperation() override {
+    if (unsigned number = takeDonated(getOperation()))
+      Decision(*this, getOperation(), "TakenArguments")
+          .count(numTaken, "taken-arguments", number);
+  }
+};
+} // namespace

@@ -8,6 +8,7 @@
 
 #include "Destinations.h"
 #include "GPUAsync/Analysis/Sizes/SizeTerms.h"
+#include "GPUAsync/Decision.h"
 #include "GPUAsync/Offload/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -345,5 +346,8 @@ LogicalResult ReturnByDestination::returnResults() {
     gone.set(number);
   }
   end->eraseOperands(gone);
+  if (gone.any())
+    Decision(*this, function, "ResultsByDestination")
+        .count(numResults, "results", gone.count());
   return function.eraseResults(gone);
 }

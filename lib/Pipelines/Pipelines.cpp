@@ -64,13 +64,14 @@ void gpuasync::buildTokenFormPipeline(OpPassManager &pm,
   pm.addPass(createGPUAsyncAvoidFaults());
   pm.addPass(createGPUAsyncCheckSizes());
   OffloadOptions offload;
-  offload.mode = options.offload;
   offload.device = getOffloadDevice(options.targets);
-  offload.place = options.place;
-  offload.blas = options.blas;
-  offload.donate = options.donate;
-  offload.check = options.check;
-  offload.registers = {options.vectorRegisters, options.vectorBits};
+#define GPUASYNC_OFFLOAD_OPTION(TYPE, MEMBER, NAME, DEFAULT, RANGE, CHANGES,   \
+                                TOOLS, DEFAULT_TEXT, TEXT)                     \
+  offload.MEMBER = options.MEMBER;
+#define GPUASYNC_OFFLOAD_PIPELINE_OPTION(TYPE, MEMBER, NAME, DEFAULT, CHANGES, \
+                                         DEFAULT_TEXT, TEXT)                   \
+  offload.MEMBER = options.MEMBER;
+#include "GPUAsync/Options.def"
   buildGPUAsyncOffloadPipeline(pm, offload);
   // Structured ops become loops on the host and inside kernels alike. None of
   // these passes folds or canonicalises: the file may be in the linear form.
@@ -193,4 +194,5 @@ void gpuasync::registerGPUAsyncPipelines() {
       "From the gpu dialect, or any form of gpu_async, to LLVM dialect with "
       "calls of the gpu_async runtime",
       buildGPUAsyncPipeline);
+  registerGPUAsyncOffloadPipeline();
 }

@@ -2,7 +2,7 @@
 // RUN: gpu-opt %s -gpu-async-device-indices=device=gpu | FileCheck %s --check-prefixes=CHECK,HOST
 // RUN: gpu-opt %s -gpu-async-device-indices="device=gpu place=off" | FileCheck %s --check-prefixes=CHECK,DEVICE
 // RUN: gpu-opt %s -gpu-async-device-indices | FileCheck %s --check-prefix=CPU
-// RUN: gpu-opt %s -gpu-async-offload="device=gpu place=off mode=error" | FileCheck %s --check-prefix=KERNELS
+// RUN: gpu-opt %s -gpu-async-offload="device=gpu place=off offload=error" | FileCheck %s --check-prefix=KERNELS
 
 // CPU-NOT: linalg.index
 // CPU-NOT: scf.forall

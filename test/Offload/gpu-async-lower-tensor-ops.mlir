@@ -174,3 +174,6 @@ func.func @tiles(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
   %u = linalg.unpack %n inner_dims_pos = [0, 1] inner_tiles = [2, 2] into %o : tensor<2x3x2x2xf32> -> tensor<4x6xf32>
   return %u : tensor<4x6xf32>
 }
+
+// RUN: not gpu-opt %s -split-input-file -gpu-async-lower-tensor-ops --remarks-filter=gpu-async-lower-tensor-ops --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=DECISION
+// DECISION: :{{[1-9][0-9]*:[0-9]+}}: remark: [Passed] LoweredOp | Category:gpu-async-lower-tensor-ops | Function=diagonal | lowered-ops=1{{$}}

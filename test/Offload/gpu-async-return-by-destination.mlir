@@ -46,3 +46,6 @@ func.func @blocks(%k: i1, %a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32>
 ^two:
   return %b : tensor<4xf32>
 }
+
+// RUN: not gpu-opt %s -split-input-file -gpu-async-return-by-destination --remarks-filter=gpu-async-return-by-destination --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=DECISION
+// DECISION: :{{[1-9][0-9]*:[0-9]+}}: remark: [Passed] ResultsByDestination | Category:gpu-async-return-by-destination | Function=results | results=2{{$}}

@@ -12,26 +12,36 @@
 #include "GPUAsync/Offload/Passes.h"
 #include "GPUAsync/VectorRegisters.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
 
 namespace mlir::gpuasync {
 
-struct OffloadOptions {
-  OffloadMode mode = OffloadMode::Auto;
-  OffloadDevice device = OffloadDevice::CPU;
-  PlaceMode place = PlaceMode::Copy;
-  BlasMode blas = BlasMode::Off;
-  bool donate = false;
-  bool check = false;
-  /// The cpu device has these.
-  VectorRegisters registers;
+/// Options of `gpu-async-offload`: `device`, and those of Options.def.
+struct OffloadOptions : public PassPipelineOptions<OffloadOptions> {
+  PassOptions::Option<OffloadDevice> device{
+      *this, "device", llvm::cl::desc("the kind of device that tiles are for"),
+      llvm::cl::init(OffloadDevice::CPU)};
+#define GPUASYNC_OFFLOAD_OPTION(TYPE, MEMBER, NAME, DEFAULT, RANGE, CHANGES,   \
+                                TOOLS, DEFAULT_TEXT, TEXT)                     \
+  PassOptions::Option<TYPE> MEMBER{*this, NAME, llvm::cl::desc(TEXT),          \
+                                   llvm::cl::init(DEFAULT)};
+#define GPUASYNC_OFFLOAD_PIPELINE_OPTION(TYPE, MEMBER, NAME, DEFAULT, CHANGES, \
+                                         DEFAULT_TEXT, TEXT)                   \
+  GPUASYNC_OFFLOAD_OPTION(TYPE, MEMBER, NAME, DEFAULT, Any, CHANGES, Nobody,   \
+                          DEFAULT_TEXT, TEXT)
+#include "GPUAsync/Options.def"
 };
 
-/// Adds `gpu-async-offload`, for a builtin.module. docs/reference/Offload.md
-/// describes what becomes of functions and their types.
+/// Adds the passes that make kernels of linalg ops, tensors and parallel loops,
+/// for a builtin.module. docs/reference/Offload.md describes what becomes of
+/// functions and their types.
 void buildGPUAsyncOffloadPipeline(OpPassManager &pm,
                                   const OffloadOptions &options);
 
-/// Whether the pass would make kernels of a function. Changes nothing.
+/// Registers `gpu-async-offload`.
+void registerGPUAsyncOffloadPipeline();
+
+/// Whether the pipeline would make kernels of a function. Changes nothing.
 bool needsOffload(ModuleOp module);
 
 /// Adds how upstream's ops are tiled, bufferized and freed to a registry that

@@ -10,57 +10,263 @@
 
 include "mlir/Pass/PassBase.td"
 
-def GPUAsyncOffload : Pass<"gpu-async-offload", "::mlir::ModuleOp"> {
-  let summary = "Make kernels of linalg ops, tensors and parallel loops";
+def GPUAsyncRefuseConstantWrites
+    : Pass<"gpu-async-refuse-constant-writes", "::mlir::ModuleOp"> {
+  let summary = "Refuse writes to constant globals";
   let description = [{
-    Functions without device work of their own that hold linalg ops, tensors,
-    `scf.forall`, `scf.parallel` or `affine.parallel` become functions on memrefs
-    that launch kernels; all others stay as they are. In this order: calls are
-    inlined, `gpu-async-lower-tensor-ops`, `gpu-async-reduce-parallel-loops`,
-    `gpu-async-host-scalars`, `gpu-async-device-indices`, `gpu-async-hoist-invariants`,
-    `gpu-async-fuse-elementwise`, `gpu-async-split-reductions`, `gpu-async-form-groups`,
-    `gpu-async-return-by-destination`, upstream's bufferization and deallocation,
-    with `blas=auto` `gpu-async-call-products`, `gpu-async-launch-tiles`, with
-    `device=cpu` and without `check` `gpu-async-launch-loops`,
-    `gpu-async-place-memory`.
+    An op that writes a `memref.global constant`, or a view of one, is an error: the
+    write would be lost, or end the process. What a select, a region or a call
+    makes of the memref is not looked at.
+  }];
+}
 
-    A tensor argument of a public function becomes a memref of the same shape that
-    is never written. A tensor result of constant sizes becomes one more
-    argument, with the attribute `gpu_async.result`, its number among the
-    results; one of sizes that are known at run time only is returned, and the
-    caller frees it.
+def GPUAsyncMarkOffloaded
+    : Pass<"gpu-async-mark-offloaded", "::mlir::ModuleOp"> {
+  let summary = "Mark the functions that kernels are made of";
+  let description = [{
+    A function gets the attribute `gpu_async.offloaded` if it has linalg ops,
+    tensors, `scf.forall`, `scf.parallel` or `affine.parallel`, and gives no device
+    work itself. Functions that kernels call are left out. Other functions lose the
+    attribute. All passes up to `gpu-async-report-host-work`, which removes it, know
+    the functions by it.
 
-    With `donate`, and unless arrays are copied to a GPU (`place=copy`), a result
-    of the type of an argument with `gpu_async.donated` is computed in the
-    argument's memory, where nothing needs what was there: its argument gets
-    `gpu_async.takes`, the number of the other one. The caller passes the same
-    memory for both, with the argument's elements in it, and that memory for no
-    other argument. A warning names the donated arguments that no result takes.
+    ```mlir
+    // before
+    func.func @f(%x: tensor<4xf32>) -> tensor<4xf32>
+    // after
+    func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {gpu_async.offloaded}
+    ```
+  }];
+  let statistics = [
+    Statistic<"numFunctions", "functions",
+              "Functions that kernels are made of">
+  ];
+}
 
-    With `mode=error` it is an error if work of that kind is left on the host,
-    else a remark; with `mode=off` nothing is done.
+def GPUAsyncForOffloaded
+    : Pass<"gpu-async-for-offloaded", "::mlir::ModuleOp"> {
+  let summary = "Run passes on the functions that kernels are made of";
+  let description = [{
+    Runs `pipelines` one after the other if a function has the attribute
+    `gpu_async.offloaded`. A pipeline `func.func(...)` runs on each such function, in
+    the order of the module, and stops at the first one that fails. A pipeline
+    `builtin.module(...)` runs once.
+  }];
+  let options = [
+    ListOption<"pipelines", "pipelines", "::mlir::OpPassManager",
+               "What to run: func.func(...), builtin.module(...)">,
+  ];
+}
+
+def GPUAsyncCheckTensors
+    : Pass<"gpu-async-check-tensors", "::mlir::ModuleOp"> {
+  let summary = "Refuse tensors that have no memory, warn of those without a value";
+  let description = [{
+    A warning names each sum, or other reduction, that begins with the elements of a
+    `tensor.empty`, which may be anything. If a function is offloaded, it is an error
+    if one that returns a tensor of constant size calls itself, directly or by
+    others.
+  }];
+}
+
+def GPUAsyncStructureOffloaded
+    : Pass<"gpu-async-structure-offloaded", "::mlir::ModuleOp"> {
+  let summary = "Structured control flow only, where kernels are made";
+  let description = [{
+    Bufferization takes no loops of branches. Control-flow graphs become ops of scf,
+    as by `gpu-async-structure-control-flow`, in functions that have work for kernels,
+    and in functions that they call. A graph that cannot is an error in the former.
+    In the latter it stays, and so does the call.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::cf::ControlFlowDialect",
+                           "::mlir::func::FuncDialect",
+                           "::mlir::gpu::GPUDialect",
+                           "::mlir::gpuasync::GPUAsyncDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect",
+                           "::mlir::ub::UBDialect"];
+}
+
+def GPUAsyncInlineCalls
+    : Pass<"gpu-async-inline-calls", "::mlir::ModuleOp"> {
+  let summary = "Put functions in place of calls where kernels are made";
+  let description = [{
+    Memory and kernels are chosen for one function at a time. So in functions that
+    have work for kernels, a function without device work of its own takes the place
+    of each call of it. These stay calls: those of functions that call themselves, of
+    functions of several blocks, and of functions of more than 4096 operations without
+    work for kernels. A function that would grow to more than 131072 operations, or
+    twice the module's, is an error.
+  }];
+  let statistics = [
+    Statistic<"numCalls", "calls",
+              "Calls whose function has taken their place">
+  ];
+}
+
+def GPUAsyncCheckSignatures
+    : Pass<"gpu-async-check-signatures", "::mlir::ModuleOp"> {
+  let summary = "Refuse arguments and results that cannot be offloaded";
+  let description = [{
+    On functions with the attribute `gpu_async.offloaded`. It is an error if a public
+    function that returns a tensor of constant size is still called, because callers
+    pass an argument for the result. So is `gpu_async.donated` on an argument that is
+    no tensor.
+  }];
+}
+
+def GPUAsyncMarkOwnMemory
+    : Pass<"gpu-async-mark-own-memory", "::mlir::ModuleOp"> {
+  let summary = "Mark memory that the program frees itself";
+  let description = [{
+    Deallocation frees what bufferization allocates. In functions with the attribute
+    `gpu_async.offloaded`, all frees, and allocations of the program's that
+    deallocation must not free, get the attribute
+    `bufferization.manual_deallocation`: all allocations of a function that frees
+    memory, else those that it returns, stores, or hands on to a call. A
+    `memref.realloc` becomes an allocation, a copy and a free before.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::bufferization::BufferizationDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect"];
+  let statistics = [
+    Statistic<"numAllocations", "own-allocations",
+              "Allocations that the program frees itself">
+  ];
+}
+
+def GPUAsyncBufferize : Pass<"gpu-async-bufferize", "::mlir::ModuleOp"> {
+  let summary = "Bufferize, with the same names each time";
+  let description = [{
+    Runs upstream's `one-shot-bufferize` on the module if a function has the attribute
+    `gpu_async.offloaded`:
+
+    - The globals of constant tensors are made before, in the order of the program.
+      Upstream makes them in an order that changes from run to run.
+    - A function with the attribute `copy_before_write` is bufferized without the
+      analysis: each op writes to a copy. If upstream's analysis fails, functions in
+      which it finds no order get the attribute, and bufferization runs again.
+    - Functions get attributes for `gpu-async-deallocate`: `memref_results`,
+      the numbers of results that were memrefs before, and `frees_memory`, if the
+      function frees memory itself.
+  }];
+  let dependentDialects = ["::mlir::bufferization::BufferizationDialect",
+                           "::mlir::memref::MemRefDialect"];
+  let statistics = [
+    Statistic<"numCopying", "copying-functions",
+              "Functions that are bufferized without the analysis">
+  ];
+}
+
+def GPUAsyncComputeInResults
+    : Pass<"gpu-async-compute-in-results", "::mlir::func::FuncOp"> {
+  let summary = "Compute results in the memory where they end up";
+  let description = [{
+    After bufferization. Memory of the function that is copied to a result
+    (`gpu_async.result`) in the end becomes the result's memory from the beginning,
+    where nothing tells the difference.
+
+    ```mlir
+    // before
+    %m = memref.alloc() : memref<4xf32>
+    linalg.fill ins(%x : f32) outs(%m : memref<4xf32>)
+    memref.copy %m, %result : memref<4xf32> to memref<4xf32>
+    // after
+    linalg.fill ins(%x : f32) outs(%result : memref<4xf32>)
+    ```
+  }];
+  let statistics = [
+    Statistic<"numResults", "results",
+              "Results that are computed in their memory">
+  ];
+}
+
+def GPUAsyncDeallocate : Pass<"gpu-async-deallocate", "::mlir::ModuleOp"> {
+  let summary = "Free what bufferization allocates, and nothing of the program's";
+  let description = [{
+    Runs upstream's `ownership-based-buffer-deallocation` on the functions with the
+    attribute `gpu_async.offloaded`. What it must not free, or does not take, it does
+    not see:
+
+    - Results of functions and calls that were memrefs in the program
+      (`memref_results`) are left out before, and put back after it, unless
+      bufferization allocates what they return.
+    - A `memref.generic_atomic_rmw` is an `scf.execute_region` for it.
+    - Frees in loops that become launches are dropped: their iterations own no memory
+      that anything else has.
+
+    The attributes of `gpu-async-mark-own-memory` and `gpu-async-bufferize` are removed.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::bufferization::BufferizationDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
+def GPUAsyncTakeDonated
+    : Pass<"gpu-async-take-donated", "::mlir::func::FuncOp"> {
+  let summary = "Compute results in the memory of donated arguments";
+  let description = [{
+    After bufferization. A result of the type of an argument with `gpu_async.donated`
+    is computed in the argument's memory, where nothing needs what was there: its
+    argument gets `gpu_async.takes`, the number of the other one. The caller passes
+    the same memory for both, with the argument's elements in it, and that memory for
+    no other argument. A warning names the donated arguments that no result takes.
+
+    ```mlir
+    // before
+    func.func @f(%x: memref<4xf32> {gpu_async.donated},
+                 %r: memref<4xf32> {gpu_async.result = 0})
+    // after
+    func.func @f(%x: memref<4xf32> {gpu_async.donated},
+                 %r: memref<4xf32> {gpu_async.result = 0, gpu_async.takes = 0})
+    ```
+  }];
+  let statistics = [
+    Statistic<"numTaken", "taken-arguments",
+              "Donated arguments whose memory a result takes">
+  ];
+}
+
+def GPUAsyncFindAccessesByAddress
+    : Pass<"gpu-async-find-accesses-by-address", "::mlir::ModuleOp"> {
+  let summary = "Find out whether host code reads or writes by addresses";
+  let description = [{
+    Functions with the attribute `gpu_async.offloaded` get the attribute
+    `gpu_async.no_accesses_by_address`, for `gpu-async-place-memory`, if no host code of
+    the module reads or writes through a pointer, and none makes a memref of an address.
+  }];
+}
+
+def GPUAsyncHoistLibraryQueries
+    : Pass<"gpu-async-hoist-library-queries", "::mlir::func::FuncOp"> {
+  let summary = "Ask for libraries where a function begins";
+  let description = [{
+    The calls by which `gpu-async-call-products` asks whether there is a library, such
+    as `gpuasync_blas_has_f32`, are moved to the start of the function. A call of the
+    host would end a region of device work.
+  }];
+}
+
+def GPUAsyncReportHostWork
+    : Pass<"gpu-async-report-host-work", "::mlir::ModuleOp"> {
+  let summary = "Report the work that no kernel is made of";
+  let description = [{
+    The end of `gpu-async-offload`, which removes `gpu_async.offloaded`. A linalg op or
+    a parallel loop that is left on the host is an error with `mode=error`, else a
+    remark. With `place=copy`, a warning names arguments with `gpu_async.resident` that
+    no kernel reads. A function that kernels call must not use a global that may
+    change, if a function is offloaded.
   }];
   let options = [
     Option<"mode", "mode", "::mlir::gpuasync::OffloadMode",
            "::mlir::gpuasync::OffloadMode::Auto",
-           "What becomes of linalg ops, tensors and parallel loops">,
-    Option<"device", "device", "::mlir::gpuasync::OffloadDevice",
-           "::mlir::gpuasync::OffloadDevice::CPU",
-           "For which device work is cut into blocks">,
+           "What becomes of work that is left">,
     Option<"place", "place", "::mlir::gpuasync::PlaceMode",
            "::mlir::gpuasync::PlaceMode::Copy",
            "Where arguments and results of functions are">,
-    Option<"blas", "blas", "::mlir::gpuasync::BlasMode",
-           "::mlir::gpuasync::BlasMode::Off",
-           "Who computes matrix products that are fused with nothing">,
-    Option<"donate", "donate", "bool", "false",
-           "Whether callers give up the memory of arguments with gpu_async.donated">,
-    Option<"check", "check", "bool", "false",
-           "What runs as threads stays threads, of which a checker finds races">,
-    Option<"vectorRegisters", "vector-registers", "int64_t", "16",
-           "Vector registers of the cpu device's processor">,
-    Option<"vectorBits", "vector-bits", "int64_t", "128",
-           "Bits of each">,
   ];
 }
 
@@ -120,6 +326,10 @@ def GPUAsyncLowerTensorOps
                            "::mlir::memref::MemRefDialect",
                            "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];
+  let statistics = [
+    Statistic<"numLowered", "lowered-ops",
+              "Ops that became simpler ones">
+  ];
 }
 
 def GPUAsyncHoistInvariants
@@ -308,12 +518,16 @@ def GPUAsyncReturnByDestination
 
     Upstream's analysis takes no loop that yields a tensor of open size and what
     an op makes of it. Such a function gets the attribute `copy_before_write`,
-    with which gpu-async-offload bufferizes it without the analysis: each op
+    with which `gpu-async-bufferize` bufferizes it without the analysis: each op
     writes to a copy.
   }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect",
                            "::mlir::LLVM::LLVMDialect",
                            "::mlir::memref::MemRefDialect"];
+  let statistics = [
+    Statistic<"numResults", "results",
+              "Results that became arguments">
+  ];
 }
 
 def GPUAsyncCallProducts
@@ -434,8 +648,9 @@ def GPUAsyncPlaceMemory
     call has the copies around it, of globals that are no constants and of
     arguments that may be one. So has each access of the host by an address that
     it has as a number or a pointer, or by a memref that it read from memory: no
-    name says which array that is. With `addresses=false` the caller says that no
-    host code of the program has such accesses.
+    name says which array that is. The attribute `gpu_async.no_accesses_by_address` of
+    the function, which is removed, says that no host code of the program has such
+    accesses (`gpu-async-find-accesses-by-address`).
 
     Memory that a kernel touches and that is returned, or goes to a call, is
     an error: where it has to be is not known here.
@@ -453,8 +668,6 @@ def GPUAsyncPlaceMemory
     Option<"place", "place", "::mlir::gpuasync::PlaceMode",
            "::mlir::gpuasync::PlaceMode::Copy",
            "Where arguments and results of functions are">,
-    Option<"addresses", "addresses", "bool", /*default=*/"true",
-           "Whether host code of the program reads or writes by addresses">,
   ];
   let statistics = [
     Statistic<"numAllocations", "device-buffers",

@@ -65,7 +65,7 @@ void buildRuntimeFormPipeline(OpPassManager &pm,
 void buildGPUAsyncPipeline(OpPassManager &pm,
                            const GPUAsyncPipelineOptions &options);
 
-/// Registers `gpu-async-pipeline`.
+/// Registers `gpu-async-pipeline` and `gpu-async-offload`.
 void registerGPUAsyncPipelines();
 
 } // namespace mlir::gpuasync

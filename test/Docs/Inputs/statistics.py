@@ -18,8 +18,11 @@ for path in sorted(root.glob("include/GPUAsync/*/Passes.td")):
 for path in sorted((root / "lib").rglob("*.cpp")):
     text = path.read_text()
     found = set(re.findall(r'\.count\(\s*(num\w+),\s*"([\w-]+)"', text))
-    if found:
-        counted[re.search(r"GEN_PASS_DEF_(\w+)", text)[1]] = found
+    names = re.findall(r"GEN_PASS_DEF_(\w+)", text)
+    for each in found:
+        # A file may have several passes.
+        name = next((name for name in names if each in declared.get(name, ())), names[0])
+        counted.setdefault(name, set()).add(each)
 for name in sorted(declared.keys() | counted.keys()):
     for member, word in sorted(declared.get(name, set()) ^ counted.get(name, set())):
         where = "Passes.td" if (member, word) in declared.get(name, set()) else "lib"

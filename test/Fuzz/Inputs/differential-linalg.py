@@ -157,7 +157,7 @@ class Runner:
                 f.write(moduleText(programs))
             np.savez(os.path.join(folder, "in.npz"), **arrays)
             if how in OFFLOAD:
-                call([os.path.abspath(self.opt), file, "--gpu-async-offload=%s mode=error" % OFFLOAD[how], "-o", "offloaded.mlir"])
+                call([os.path.abspath(self.opt), file, "--gpu-async-offload=%s offload=error" % OFFLOAD[how], "-o", "offloaded.mlir"])
                 file = "offloaded.mlir"
             call([os.path.abspath(self.options.gpu_runner), *self.words(how), file, *words] + ["--output=%s=@%s.npy" % (n, f) for n, f, _, _ in outputs], ofLowered)
             bad, text = [], ""
@@ -190,7 +190,7 @@ class Runner:
             tolerance = max(bound, tolerance)
         words = [*self.words(how), "--tolerance=%.1e" % tolerance] + words
         if how in OFFLOAD:
-            return "cd %s && gpu-opt f.mlir --gpu-async-offload='%s mode=error' | gpu-runner - %s" % (folder, OFFLOAD[how], " ".join(words))
+            return "cd %s && gpu-opt f.mlir --gpu-async-offload='%s offload=error' | gpu-runner - %s" % (folder, OFFLOAD[how], " ".join(words))
         return "cd %s && gpu-runner f.mlir %s" % (folder, " ".join(words))
 
 

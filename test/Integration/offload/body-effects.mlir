@@ -4,7 +4,7 @@
 // used or not.
 // DEFINE: %{cpu} = gpu-runner --device=cpu --check --offload=error %s
 // DEFINE: %{gpu} = gpu-runner --device=cpu --check %t.gpu.mlir
-// RUN: gpu-opt %s --gpu-async-offload="device=gpu mode=error" -o %t.gpu.mlir
+// RUN: gpu-opt %s --gpu-async-offload="device=gpu offload=error" -o %t.gpu.mlir
 //
 // DEFINE: %{args} = -e readsBeforeFill --input=8xi32=1,2,3,4,5,6,7,8 --input=8xi32=10 --expect=result0=8xi32=11,24,39,56,75,96,119,144
 // RUN: %{cpu} %{args}

@@ -2,7 +2,7 @@
 // Functions of several blocks. No block writes a tensor argument where it is, nor what
 // another block still reads; loops, switches and returns of branches work as those of scf.
 // DEFINE: %{cpu} = gpu-runner --device=cpu --check --leak-check=error %s
-// DEFINE: %{gpu} = gpu-opt %s --gpu-async-offload="device=gpu mode=error" | gpu-runner --device=cpu -
+// DEFINE: %{gpu} = gpu-opt %s --gpu-async-offload="device=gpu offload=error" | gpu-runner --device=cpu -
 // DEFINE: %{x} = --input=4xf32=1,2,3,4
 // RUN: %{cpu} -e inserted %{x} --input=false --output=arg0=- --output=result0=- | FileCheck %s --check-prefix=INSERTED
 // RUN: %{gpu} -e inserted %{x} --input=false --output=arg0=- --output=result0=- | FileCheck %s --check-prefix=INSERTED

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // No elements, one element, and ops that upstream lowers in some of their forms only.
 // Of arrays that a lowered program gives gpu-runner does not know that they are its own.
-// RUN: gpu-opt %s --gpu-async-offload="device=gpu mode=error" -o %t.gpu.mlir
+// RUN: gpu-opt %s --gpu-async-offload="device=gpu offload=error" -o %t.gpu.mlir
 // RUN: gpu-runner --device=cpu --offload=error -e none %s --input=0x3xf32 --input=3xf32=5 | FileCheck %s --check-prefix=NONE
 // RUN: env ASAN_OPTIONS=detect_leaks=0 gpu-runner --device=cpu -e none %t.gpu.mlir --input=0x3xf32 --input=3xf32=5 | FileCheck %s --check-prefix=NONE
 // RUN: gpu-runner --device=cpu --offload=error -e pad %s '--input=2xcomplex<f32>=1+2j,3' | FileCheck %s --check-prefix=PAD

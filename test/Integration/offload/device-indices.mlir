@@ -2,7 +2,7 @@
 // Slices at places that kernels compute: on the CPU the host reads the places, with the cut of
 // GPUs kernels do. All numbers are exact.
 // DEFINE: %{e} =
-// DEFINE: %{run} = gpu-runner --device=cpu -e %{e} %s --input=random:1 --input=2xi32=2,1 --output=result0=@%t.npy && gpu-opt %s -gpu-async-offload="device=gpu mode=error" | gpu-runner --device=cpu -O0 -e %{e} - --input=random:1 --input=2xi32=2,1 --expect=@%t.npy && gpu-opt %s -gpu-async-offload="device=gpu mode=error" | gpu-runner --check -e %{e} - --input=random:1 --input=2xi32=2,1
+// DEFINE: %{run} = gpu-runner --device=cpu -e %{e} %s --input=random:1 --input=2xi32=2,1 --output=result0=@%t.npy && gpu-opt %s -gpu-async-offload="device=gpu offload=error" | gpu-runner --device=cpu -O0 -e %{e} - --input=random:1 --input=2xi32=2,1 --expect=@%t.npy && gpu-opt %s -gpu-async-offload="device=gpu offload=error" | gpu-runner --check -e %{e} - --input=random:1 --input=2xi32=2,1
 // REDEFINE: %{e} = reads
 // RUN: %{run}
 // REDEFINE: %{e} = strided

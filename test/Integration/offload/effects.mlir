@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the body of a linalg op allocates and stores is of one element, and its thread
 // does it. What a tile does besides linalg ops is done once, not by each thread.
-// RUN: gpu-opt %s --gpu-async-offload="device=gpu mode=error" -o %t.gpu.mlir
+// RUN: gpu-opt %s --gpu-async-offload="device=gpu offload=error" -o %t.gpu.mlir
 // RUN: gpu-runner --device=cpu --check --offload=error -e allocates %s --input=600xf32=3 | FileCheck %s --check-prefix=ALLOCATES
 // RUN: gpu-runner --device=cpu --check -e allocates %t.gpu.mlir --input=600xf32=3 | FileCheck %s --check-prefix=ALLOCATES
 // RUN: gpu-runner --device=cpu --check --offload=error -e stores %s --input=600xindex --input=600xindex --output= --output=- | FileCheck %s --check-prefix=STORES

@@ -3,7 +3,7 @@
 // finds that the body does not read it.
 // DEFINE: %{cpu} = gpu-runner --device=cpu --check --offload=error %s
 // DEFINE: %{gpu} = gpu-runner --device=cpu --check %t.gpu.mlir
-// RUN: gpu-opt %s --gpu-async-offload="device=gpu mode=error" -o %t.gpu.mlir
+// RUN: gpu-opt %s --gpu-async-offload="device=gpu offload=error" -o %t.gpu.mlir
 // RUN: %{cpu} -e product --input=0 --expect=result0=i32=7
 // RUN: %{gpu} -e product --input=0 --expect=result0=i32=7
 // RUN: %{cpu} -e product --input=3 --expect=result0=i32=0

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Threads that are none of a result's lanes read nothing behind the operands: 40
 // results have 4 lanes each, and 96 threads are left.
-// RUN: gpu-opt %s --gpu-async-offload="device=gpu mode=error" | gpu-runner --device=cpu --check - --input=64x8xf64=1 --input=64x5xf64=2 --input=8x5xf64=3 | FileCheck %s
+// RUN: gpu-opt %s --gpu-async-offload="device=gpu offload=error" | gpu-runner --device=cpu --check - --input=64x8xf64=1 --input=64x5xf64=2 --input=8x5xf64=3 | FileCheck %s
 
 // CHECK: 8x5xf64={{\[+}}131 131
 func.func @main(%x: tensor<64x8xf64>, %w: tensor<64x5xf64>, %start: tensor<8x5xf64>) -> tensor<8x5xf64> {

@@ -4,7 +4,7 @@
 // when the memref is overwritten.
 // DEFINE: %{cpu} = gpu-runner --device=cpu --check --offload=error %s
 // DEFINE: %{gpu} = gpu-runner --device=cpu --check %t.gpu.mlir
-// RUN: gpu-opt %s --gpu-async-offload="device=gpu mode=error" -o %t.gpu.mlir
+// RUN: gpu-opt %s --gpu-async-offload="device=gpu offload=error" -o %t.gpu.mlir
 // RUN: gpu-opt %s --gpu-async-lower-tensor-ops | FileCheck %s
 //
 // DEFINE: %{args} = -e thenFilled --input=4xi32=1,2,3,4 --expect=result0=4xi32=2,6,12,20 --expect=arg0=4xi32=0

@@ -3,7 +3,7 @@
 // sums of floats with -0.
 // DEFINE: %{cpu} = gpu-runner --device=cpu --offload=error %s
 // DEFINE: %{gpu} = gpu-runner --device=cpu %t.gpu.mlir
-// RUN: gpu-opt %s --gpu-async-offload="device=gpu mode=error" -o %t.gpu.mlir
+// RUN: gpu-opt %s --gpu-async-offload="device=gpu offload=error" -o %t.gpu.mlir
 //
 // DEFINE: %{args} = -e sum --input=200000xf32=-0.0 --input=f32=-0.0
 // RUN: %{cpu} %{args} | FileCheck %s --check-prefix=NEGATIVE

@@ -2,8 +2,8 @@
 // Small ops that are one block's work: what all elements need of all others is there when they
 // need it. Elements are their place, so that results are known.
 // DEFINE: %{cpu} = gpu-runner --device=cpu %s
-// DEFINE: %{check} = gpu-opt %s --gpu-async-offload="device=gpu mode=error" | gpu-runner --device=cpu --check -O0 -
-// DEFINE: %{gpu} = gpu-opt %s --gpu-async-offload="device=gpu mode=error" | gpu-runner --device=cpu -O0 -
+// DEFINE: %{check} = gpu-opt %s --gpu-async-offload="device=gpu offload=error" | gpu-runner --device=cpu --check -O0 -
+// DEFINE: %{gpu} = gpu-opt %s --gpu-async-offload="device=gpu offload=error" | gpu-runner --device=cpu -O0 -
 // RUN: %{cpu} -e deviations --input=i32=7 --expect=5xi32=-540,-270,0,270,540 --stats 2>&1 | FileCheck %s
 // RUN: %{gpu} -e deviations --input=i32=7 --expect=5xi32=-540,-270,0,270,540
 // RUN: %{cpu} -e mixed --input=30x40xi32=1 --expect=30x40xi32=1271 --stats 2>&1 | FileCheck %s

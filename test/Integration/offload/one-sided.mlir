@@ -2,7 +2,7 @@
 // What a block keeps of its tile is bounded, however long one side of it is: a
 // column of 2200000 elements, rows of 40000, and memory that a program
 // allocates for each block. Cut for a GPU, too, where a kernel has 48 KiB.
-// RUN: gpu-opt %s --gpu-async-offload="device=gpu mode=error" -o %t.gpu.mlir
+// RUN: gpu-opt %s --gpu-async-offload="device=gpu offload=error" -o %t.gpu.mlir
 // RUN: gpu-opt %s "--gpu-async-pipeline=offload=error targets=nvptx:sm_90 ptxas=none" -o /dev/null
 // RUN: gpu-runner --device=cpu --offload=error -e column %s --input=2200000xf32=0.5 --input=3xf32=1,2,4 --expect=3xf32=1100000,2200000,4400000 --tolerance=1e-6
 // RUN: gpu-runner --device=cpu -e column %t.gpu.mlir --input=2200000xf32=0.5 --input=3xf32=1,2,4 --expect=3xf32=1100000,2200000,4400000 --tolerance=1e-6

@@ -2,7 +2,7 @@
 // A loop's first region computes in the place of what the second one yields. That is a tensor from outside of the loop,
 // which is read behind it: a round begins with a copy.
 // RUN: gpu-runner %s --device=cpu --input=5xi32=7 | FileCheck %s
-// RUN: gpu-opt %s -gpu-async-offload="device=gpu mode=error" | gpu-runner --device=cpu - --input=5xi32=7 | FileCheck %s
+// RUN: gpu-opt %s -gpu-async-offload="device=gpu offload=error" | gpu-runner --device=cpu - --input=5xi32=7 | FileCheck %s
 
 // CHECK: 5xi32=0 2 4 6 8
 // CHECK: 5xi32=0 1 2 3 4

@@ -3,7 +3,7 @@
 // iterations write is as if these came one after the other.
 // DEFINE: %{cpu} = gpu-runner --device=cpu --check --offload=error %s
 // DEFINE: %{gpu} = gpu-runner --device=cpu --check %t.gpu.mlir
-// RUN: gpu-opt %s --gpu-async-offload="device=gpu mode=error" -o %t.gpu.mlir
+// RUN: gpu-opt %s --gpu-async-offload="device=gpu offload=error" -o %t.gpu.mlir
 //
 // DEFINE: %{args} = -e diagonal --input=3xi32=1,2,3 --expect=result0=3x3xi32=1,5,5,5,2,5,5,5,3
 // RUN: %{cpu} %{args}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tensors that want one place: carried ones that change places, a result that a loop
 // or a branch writes over, memory that is freed by another name. For a GPU, too.
-// RUN: gpu-opt %s --gpu-async-offload="device=gpu mode=error" -o %t.gpu.mlir
+// RUN: gpu-opt %s --gpu-async-offload="device=gpu offload=error" -o %t.gpu.mlir
 // RUN: gpu-runner --device=cpu --offload=error --check --leak-check=error -e shift %s --input=4xf32=1 --input=4xf32=2 --input=3 | FileCheck %s --check-prefix=SHIFT
 // RUN: gpu-runner --device=cpu --check --leak-check=error -e shift %t.gpu.mlir --input=4xf32=1 --input=4xf32=2 --input=3 | FileCheck %s --check-prefix=SHIFT
 // RUN: gpu-runner --device=cpu --offload=error --check --leak-check=error -e swap %s --input=4xf32=1 --input=4xf32=2 --input=3 | FileCheck %s --check-prefix=SWAP

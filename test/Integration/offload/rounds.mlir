@@ -2,7 +2,7 @@
 // What the iterations of parallel loops allocate in a loop, which hands it to later
 // rounds, is memory of the round's own for as long as it is held. Each round adds
 // its neighbour two rounds ago to each element of the round before.
-// RUN: gpu-opt %s --gpu-async-offload="device=gpu mode=error" -o %t.gpu.mlir
+// RUN: gpu-opt %s --gpu-async-offload="device=gpu offload=error" -o %t.gpu.mlir
 // RUN: gpu-runner --device=cpu --offload=error --check -e stack %s --input=3x4xi32=1 --output=- | FileCheck %s
 // RUN: gpu-runner --device=cpu --check -e stack %t.gpu.mlir --input=3x4xi32=1 --output=- | FileCheck %s
 // RUN: gpu-runner --device=cpu --offload=error --check -e freed %s --input=3x4xi32=1 --output=- | FileCheck %s

@@ -2,7 +2,7 @@
 // Threads that have no element of a row do as one that has: nobody writes what they
 // read before they have. Nor is a number of a row written that other threads of it
 // have yet to read. None of this has races with a GPU's schedule.
-// RUN: gpu-opt %s --gpu-async-offload="device=gpu mode=error" -o %t.mlir
+// RUN: gpu-opt %s --gpu-async-offload="device=gpu offload=error" -o %t.mlir
 // RUN: gpu-runner --device=cpu --check -e long %t.mlir --input=2x1000xf32=1 --input=2x1000xf32=2 | FileCheck %s --check-prefix=LONG
 // RUN: gpu-runner --device=cpu --check -e short %t.mlir --input=2x7xf16=1 --input=2x7xf16=2 | FileCheck %s --check-prefix=SHORT
 // RUN: gpu-runner --device=cpu --check -e few %t.mlir --input=3x200xf32=1 --input=3x200xf32=0.5 --output= --output=- | FileCheck %s --check-prefix=FEW

@@ -3,7 +3,7 @@
 // slices of linalg.unpack; pads by negative amounts, which take elements away.
 // DEFINE: %{cpu} = gpu-runner --device=cpu --check --offload=error %s
 // DEFINE: %{gpu} = gpu-runner --device=cpu --check %t.gpu.mlir
-// RUN: gpu-opt %s --gpu-async-offload="device=gpu mode=error" -o %t.gpu.mlir
+// RUN: gpu-opt %s --gpu-async-offload="device=gpu offload=error" -o %t.gpu.mlir
 //
 // DEFINE: %{args} = -e leavesOut --input=1x1x8x1xf16=0,1,2,3,4,5,6,7 --input=index=2 --expect=1x4xf16=2,3,4,5
 // RUN: %{cpu} %{args}

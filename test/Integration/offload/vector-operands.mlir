@@ -2,7 +2,7 @@
 // Elements of a matrix that a product computes where it takes them: differences of all pairs
 // of 0, 1, ..., 9, weighted with their squares, and a matrix of bytes that is scaled.
 // DEFINE: %{cpu} = gpu-runner --device=cpu %s
-// DEFINE: %{gpu} = gpu-opt %s --gpu-async-offload="device=gpu mode=error" | gpu-runner --device=cpu -O0 -
+// DEFINE: %{gpu} = gpu-opt %s --gpu-async-offload="device=gpu offload=error" | gpu-runner --device=cpu -O0 -
 // RUN: %{cpu} -e pairs --input=10x1xi32=0,1,2,3,4,5,6,7,8,9 --expect=10x1xi32=2025,1295,775,405,125,-125,-405,-775,-1295,-2025
 // RUN: %{gpu} -e pairs --input=10x1xi32=0,1,2,3,4,5,6,7,8,9 --expect=10x1xi32=2025,1295,775,405,125,-125,-405,-775,-1295,-2025
 // RUN: %{cpu} -e scaled --input=70xf32=2 --input=70x300xi8=-3 --input=300xf32=0.5 --expect=300xf32=-210

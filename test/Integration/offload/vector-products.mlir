@@ -2,7 +2,7 @@
 // Products of a vector and a matrix come to what products of two equal rows come to: in tiles
 // that the sizes do not fill, with rows whole pages apart, and with sizes that are open.
 // DEFINE: %{e} = across
-// DEFINE: %{run} = gpu-runner --device=cpu -e rows_%{e} %s --input=random:1 --input=random:2 --output=result0=@%t.npy && gpu-runner --device=cpu -e %{e} %s --input=random:1 --input=random:2 --expect=@%t.npy --tolerance=2e-6 && gpu-opt %s -gpu-async-offload="device=gpu mode=error" | gpu-runner --device=cpu -O0 -e %{e} - --input=random:1 --input=random:2 --expect=@%t.npy --tolerance=2e-6
+// DEFINE: %{run} = gpu-runner --device=cpu -e rows_%{e} %s --input=random:1 --input=random:2 --output=result0=@%t.npy && gpu-runner --device=cpu -e %{e} %s --input=random:1 --input=random:2 --expect=@%t.npy --tolerance=2e-6 && gpu-opt %s -gpu-async-offload="device=gpu offload=error" | gpu-runner --device=cpu -O0 -e %{e} - --input=random:1 --input=random:2 --expect=@%t.npy --tolerance=2e-6
 // RUN: %{run}
 // REDEFINE: %{e} = pages
 // RUN: %{run}
@@ -11,7 +11,7 @@
 // REDEFINE: %{e} = batch
 // RUN: %{run}
 // DEFINE: %{cpu} = gpu-runner --device=cpu %s
-// DEFINE: %{gpu} = gpu-opt %s -gpu-async-offload="device=gpu mode=error" | gpu-runner --device=cpu -O0 -
+// DEFINE: %{gpu} = gpu-opt %s -gpu-async-offload="device=gpu offload=error" | gpu-runner --device=cpu -O0 -
 // RUN: %{cpu} -e open --input=70xi32=3 --input=70x2100xi32=5 --expect=2100xi32=1050
 // RUN: %{gpu} -e open --input=70xi32=3 --input=70x2100xi32=5 --expect=2100xi32=1050
 // RUN: %{cpu} -e open --input=0xi32 --input=0x5xi32 --expect=5xi32=0

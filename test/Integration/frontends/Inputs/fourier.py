@@ -40,7 +40,7 @@ for kind in ("FFT", "IFFT", "RFFT", "IRFFT"):
             if sys.argv[1] == "gpu":
                 program = path("gpu.mlir")
                 subprocess.run(
-                    ["gpu-opt", path("f.mlir"), "--gpu-async-offload=device=gpu mode=error", "-o", program], check=True)
+                    ["gpu-opt", path("f.mlir"), "--gpu-async-offload=device=gpu offload=error", "-o", program], check=True)
             run = subprocess.run(
                 ["gpu-runner", "--device=cpu", program, "--input=@" + path("x.npy"), "--expect=@" + path("r.npy"),
                  "--tolerance=1e-6"],

@@ -1,131 +1,86 @@
-//===- Ownership.cpp - whose memory a program frees -----------------------===//
+//===- Deallocate.cpp - frees of what bufferization allocates -------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See Ownership.h.
+// Upstream's deallocation, from which all that the program frees itself is
+// hidden: see Ownership.h.
 //===----------------------------------------------------------------------===//
 
-#include "Ownership.h"
 #include "ByAddress.h"
+#include "GPUAsync/Decision.h"
+#include "GPUAsync/Offload/Passes.h"
+#include "Offloaded.h"
+#include "Ownership.h"
+#include "RoundMemory.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/MemRef/Transforms/Transforms.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/CallInterfaces.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::gpuasync {
+#define GEN_PASS_DEF_GPUASYNCDEALLOCATE
+#include "GPUAsync/Offload/Passes.h.inc"
+} // namespace mlir::gpuasync
 
 using namespace mlir;
 using namespace mlir::gpuasync;
 
 namespace {
-/// Finds what functions do with memory beyond reading and writing it.
-class HandedOn {
+/// Hides from upstream's deallocation the memrefs that the program passes
+/// between functions, and atomics with a body, which it does not take.
+class Ownership {
 public:
-  /// Whether the function returns it, stores it, takes its address or calls
-  /// what may store it.
-  bool isHandedOn(Value memory) {
-    arguments.clear();
-    return visit(memory, /*isReturnOf=*/true);
-  }
+  explicit Ownership(ModuleOp module);
+
+  /// To be called in front of deallocation, and behind it.
+  void hide();
+  void show();
 
 private:
-  bool visit(Value memory, bool isReturnOf);
-  bool mayKeep(CallOpInterface call, Value memory);
+  /// By result of a function.
+  using Results = llvm::BitVector;
 
-  llvm::DenseMap<Operation *, std::unique_ptr<BufferViewFlowAnalysis>> flows;
-  llvm::DenseSet<Value> arguments; ///< of called functions that were visited
+  /// A call's result, and what is in place of it.
+  struct Hidden {
+    Value result;
+    Operation *placeholder;
+  };
+  struct Function {
+    func::FuncOp op;
+    Results isMemRef; ///< in the program
+    /// Bufferization may have allocated it: the caller owns it.
+    Results isOwned;
+    FunctionType type;
+    /// By result, where it may come from.
+    SmallVector<llvm::SmallSetVector<Value, 4>> origins;
+    Results isHidden;
+    /// With an op that holds what is hidden.
+    SmallVector<std::pair<func::ReturnOp, UnrealizedConversionCastOp>> returns;
+    bool frees = false;
+  };
+
+  bool isProgramMemRef(OpResult result);
+  bool isOwned(Value value);
+  void findOrigins();
+  void leaveToProgram(Function &function, unsigned number);
+  void findOwned();
+  void hideReturns(Function &function);
+  void hideCalls(Function &function);
+
+  llvm::MapVector<StringAttr, Function> functions;
+  /// Those without kernels, too.
+  llvm::DenseMap<StringAttr, Results> memRefs;
+  SmallVector<Hidden> hidden;
 };
 } // namespace
-
-bool HandedOn::visit(Value memory, bool isReturnOf) {
-  auto function = memory.getParentRegion()->getParentOfType<func::FuncOp>();
-  if (!flows.contains(function))
-    flows[function] = std::make_unique<BufferViewFlowAnalysis>(function);
-  BufferViewFlowAnalysis *flow = flows[function].get();
-  llvm::SmallSetVector<Value, 8> names;
-  names.insert(memory);
-  for (unsigned i = 0; i < names.size(); ++i) {
-    names.insert_range(flow->resolve(names[i]));
-    for (OpOperand &use : names[i].getUses()) {
-      Operation *user = use.getOwner();
-      if (isa<memref::ExtractAlignedPointerAsIndexOp>(user) ||
-          (isReturnOf && isa<func::ReturnOp>(user)))
-        return true;
-      if (auto store = dyn_cast<memref::StoreOp>(user);
-          store && store.getValue() == names[i])
-        return true;
-      auto call = dyn_cast<CallOpInterface>(user);
-      if (!call)
-        continue;
-      if (mayKeep(call, names[i]))
-        return true;
-      // It may come back.
-      for (Value result : call->getResults())
-        if (isa<BaseMemRefType>(result.getType()))
-          names.insert(result);
-    }
-  }
-  return false;
-}
-
-bool HandedOn::mayKeep(CallOpInterface call, Value memory) {
-  auto callee = dyn_cast_or_null<func::FuncOp>(call.resolveCallable());
-  if (!callee || callee.isExternal())
-    return true;
-  for (auto [operand, argument] :
-       llvm::zip(call.getArgOperands(), callee.getArguments()))
-    if (operand == memory && arguments.insert(argument).second &&
-        visit(argument, /*isReturnOf=*/false))
-      return true;
-  return false;
-}
-
-static bool frees(func::FuncOp function) {
-  return function
-      .walk([](memref::DeallocOp) { return WalkResult::interrupt(); })
-      .wasInterrupted();
-}
-
-void offload::markOwnMemory(func::FuncOp function) {
-  // A reallocation allocates, copies and frees.
-  SmallVector<Operation *> changes;
-  function.walk([&](memref::ReallocOp op) { changes.push_back(op); });
-  RewritePatternSet expand(function.getContext());
-  memref::populateExpandReallocPatterns(expand);
-  (void)applyOpPatternsGreedily(changes, std::move(expand));
-  // An allocation of constant size would lose the mark where it gets its type,
-  // so it gets it now.
-  SetVector<Operation *> sizes;
-  function.walk([&](memref::AllocOp op) { sizes.insert(op); });
-  for (size_t i = 0; i < sizes.size(); ++i)
-    for (Value operand : sizes[i]->getOperands())
-      if (Operation *maker = operand.getDefiningOp();
-          maker && isPure(maker) && operand.getType().isIntOrIndex())
-        sizes.insert(maker);
-  SmallVector<Operation *> own = sizes.takeVector();
-  std::reverse(own.begin(), own.end());
-  RewritePatternSet patterns(function.getContext());
-  memref::AllocOp::getCanonicalizationPatterns(patterns, function.getContext());
-  (void)applyOpPatternsGreedily(own, std::move(patterns));
-  const bool isFreeing = frees(function);
-  HandedOn handedOn;
-  function.walk([&](Operation *op) {
-    auto alloc = dyn_cast<memref::AllocOp>(op);
-    if (isa<memref::DeallocOp>(op) ||
-        (alloc && (isFreeing || handedOn.isHandedOn(alloc))))
-      op->setAttr(bufferization::BufferizationDialect::kManualDeallocation,
-                  UnitAttr::get(op->getContext()));
-  });
-}
-
-void offload::unmarkOwnMemory(func::FuncOp function) {
-  function.walk([](Operation *op) {
-    op->removeAttr(bufferization::BufferizationDialect::kManualDeallocation);
-  });
-}
 
 /// Deallocation takes no op with results and a region of which it cannot tell
 /// how often it runs: the body of an atomic is a region that runs once, around
@@ -188,24 +143,28 @@ static void showAtomics(func::FuncOp function) {
   }
 }
 
-offload::Ownership::Ownership(ModuleOp module, ArrayRef<func::FuncOp> wanted) {
+Ownership::Ownership(ModuleOp module) {
   for (auto function : module.getOps<func::FuncOp>()) {
     Results &results = memRefs[function.getNameAttr()];
-    for (Type type : function.getResultTypes())
-      results.push_back(isa<BaseMemRefType>(type));
+    results.resize(function.getNumResults());
+    if (auto numbers = function->getAttrOfType<DenseI64ArrayAttr>(
+            offload::kMemRefResultsAttrName))
+      for (int64_t number : numbers.asArrayRef())
+        if (uint64_t(number) < results.size())
+          results.set(number);
   }
-  for (func::FuncOp function : wanted) {
+  for (func::FuncOp function : offload::getOffloaded(module)) {
     const Results &results = memRefs[function.getNameAttr()];
     Function &entry = functions[function.getNameAttr()];
     entry.op = function;
     entry.isMemRef = results;
     entry.isOwned.resize(results.size());
-    entry.frees = frees(function);
+    entry.frees = function->hasAttr(offload::kFreesAttrName);
   }
 }
 
 /// Whether the program has the call's result as a memref.
-bool offload::Ownership::isProgramMemRef(OpResult result) {
+bool Ownership::isProgramMemRef(OpResult result) {
   auto call = dyn_cast<func::CallOp>(result.getOwner());
   return !call ||
          memRefs[call.getCalleeAttr().getAttr()].test(result.getResultNumber());
@@ -213,7 +172,7 @@ bool offload::Ownership::isProgramMemRef(OpResult result) {
 
 /// Whether the caller of who returns it owns it: bufferization allocates it,
 /// here or in a function that is called.
-bool offload::Ownership::isOwned(Value value) {
+bool Ownership::isOwned(Value value) {
   Operation *maker = value.getDefiningOp();
   if (isa_and_nonnull<memref::AllocOp>(maker))
     return !maker->hasAttr(
@@ -241,7 +200,7 @@ static bool isOrigin(Value value) {
 }
 
 /// Finds the origins of the memrefs that functions return.
-void offload::Ownership::findOrigins() {
+void Ownership::findOrigins() {
   for (auto &entry : functions) {
     Function &function = entry.second;
     function.origins.resize(function.isMemRef.size());
@@ -263,7 +222,7 @@ void offload::Ownership::findOrigins() {
 }
 
 /// Nobody frees it then but the program.
-void offload::Ownership::leaveToProgram(Function &function, unsigned number) {
+void Ownership::leaveToProgram(Function &function, unsigned number) {
   if (!function.isOwned.test(number))
     return;
   function.isOwned.reset(number);
@@ -282,7 +241,7 @@ void offload::Ownership::leaveToProgram(Function &function, unsigned number) {
 
 /// A result that the program may know by another name is the program's: what
 /// deallocation makes of it is a copy.
-void offload::Ownership::findOwned() {
+void Ownership::findOwned() {
   findOrigins();
   bool isChanged = true;
   while (std::exchange(isChanged, false))
@@ -315,7 +274,7 @@ void offload::Ownership::findOwned() {
 }
 
 /// Deallocation would return copies of what the function does not own.
-void offload::Ownership::hideReturns(Function &function) {
+void Ownership::hideReturns(Function &function) {
   func::FuncOp op = function.op;
   function.type = op.getFunctionType();
   function.isHidden = function.isMemRef;
@@ -338,7 +297,7 @@ void offload::Ownership::hideReturns(Function &function) {
 }
 
 /// Deallocation frees what calls return.
-void offload::Ownership::hideCalls(Function &function) {
+void Ownership::hideCalls(Function &function) {
   SmallVector<OpResult> results;
   function.op.walk([&](CallOpInterface call) {
     for (OpResult result : call->getResults())
@@ -356,7 +315,7 @@ void offload::Ownership::hideCalls(Function &function) {
   }
 }
 
-void offload::Ownership::hide() {
+void Ownership::hide() {
   findOwned();
   for (auto &[name, function] : functions) {
     hideCalls(function);
@@ -379,7 +338,7 @@ static void dropFrees(Value memory) {
   }
 }
 
-void offload::Ownership::show() {
+void Ownership::show() {
   for (auto &[name, function] : functions) {
     showAtomics(function.op);
     for (auto &[end, values] : function.returns) {
@@ -397,5 +356,46 @@ void offload::Ownership::show() {
     }
     placeholder->getResult(0).replaceAllUsesWith(result);
     placeholder->erase();
+  }
+}
+
+static void unmarkOwnMemory(func::FuncOp function) {
+  function.walk([](Operation *op) {
+    op->removeAttr(bufferization::BufferizationDialect::kManualDeallocation);
+  });
+}
+
+namespace {
+struct Deallocate : public gpuasync::impl::GPUAsyncDeallocateBase<Deallocate> {
+  void getDependentDialects(DialectRegistry &registry) const override {
+    Base::getDependentDialects(registry);
+    bufferization::createOwnershipBasedBufferDeallocationPass()
+        ->getDependentDialects(registry);
+  }
+  void runOnOperation() override;
+};
+} // namespace
+
+void Deallocate::runOnOperation() {
+  SmallVector<func::FuncOp> functions = offload::getOffloaded(getOperation());
+  if (functions.empty())
+    return markAllAnalysesPreserved();
+  Ownership ownership(getOperation());
+  ownership.hide();
+  OpPassManager frees(func::FuncOp::getOperationName());
+  frees.addPass(bufferization::createOwnershipBasedBufferDeallocationPass());
+  const bool hasFreed = llvm::all_of(functions, [&](func::FuncOp function) {
+    return succeeded(runPipeline(frees, function));
+  });
+  ownership.show();
+  if (!hasFreed)
+    return signalPassFailure();
+  for (func::FuncOp function : functions) {
+    offload::dropFreesOfLaunched(function);
+    unmarkOwnMemory(function);
+  }
+  for (auto function : getOperation().getOps<func::FuncOp>()) {
+    function->removeAttr(offload::kMemRefResultsAttrName);
+    function->removeAttr(offload::kFreesAttrName);
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: gpu-opt %s --gpu-async-offload -split-input-file -verify-diagnostics
+// RUN: gpu-opt %s --gpu-async-refuse-constant-writes -split-input-file -verify-diagnostics
 // RUN: gpu-opt %s --gpu-async-pipeline="targets=cpu offload=off" -split-input-file -verify-diagnostics
 
 // expected-note @below {{the global}}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: gpu-opt %s --gpu-async-offload -verify-diagnostics
+// RUN: gpu-opt %s -split-input-file --gpu-async-check-signatures -verify-diagnostics
+// RUN: gpu-opt %s -split-input-file --gpu-async-offload -verify-diagnostics -o /dev/null
 
 // The function that calls has device work of its own, so it stays, and so does the call.
 func.func @calls_public() {
@@ -11,7 +12,15 @@ func.func @calls_public() {
   gpu.dealloc %m : memref<4xf32>
   return
 }
-func.func @negate(%x: tensor<4xf32>) -> tensor<4xf32> {
+func.func @negate(%x: tensor<4xf32>) -> tensor<4xf32> attributes {gpu_async.offloaded} {
+  %r = arith.negf %x : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @below {{argument 1 of type 'memref<4xf32>' cannot be donated (gpu_async.donated): only a tensor's memory can be given up, so pass it as a tensor or leave out the attribute}}
+func.func @donates(%x: tensor<4xf32> {gpu_async.donated}, %m: memref<4xf32> {gpu_async.donated}) -> tensor<4xf32> attributes {gpu_async.offloaded} {
   %r = arith.negf %x : tensor<4xf32>
   return %r : tensor<4xf32>
 }

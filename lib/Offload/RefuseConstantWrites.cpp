@@ -1,16 +1,23 @@
-//===- ConstantWrites.cpp - writes to constant globals --------------------===//
+//===- RefuseConstantWrites.cpp - writes to constant globals --------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See ConstantWrites.h.
+// A write to a constant is lost, or ends the process.
 //===----------------------------------------------------------------------===//
 
-#include "ConstantWrites.h"
+#include "GPUAsync/Offload/Passes.h"
+
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
+namespace mlir::gpuasync {
+#define GEN_PASS_DEF_GPUASYNCREFUSECONSTANTWRITES
+#include "GPUAsync/Offload/Passes.h.inc"
+} // namespace mlir::gpuasync
+
 using namespace mlir;
+using namespace mlir::gpuasync;
 
 static bool writes(Operation *op, Value memory) {
   auto interface = dyn_cast<MemoryEffectOpInterface>(op);
@@ -39,22 +46,27 @@ static Operation *findWrite(Value memory) {
   return nullptr;
 }
 
-LogicalResult gpuasync::offload::refuseConstantWrites(ModuleOp module) {
-  LogicalResult result = success();
-  module.walk([&](memref::GetGlobalOp get) {
-    auto global = SymbolTable::lookupNearestSymbolFrom<memref::GlobalOp>(
-        get, get.getNameAttr());
-    if (!global || !global.getConstant())
-      return;
-    Operation *write = findWrite(get);
-    if (!write)
-      return;
-    InFlightDiagnostic diag = write->emitError()
-                              << "writes @" << get.getName()
-                              << ", which is a constant: leave out 'constant' "
-                                 "where the global is made";
-    diag.attachNote(global.getLoc()) << "the global";
-    result = diag;
-  });
-  return result;
-}
+namespace {
+struct RefuseConstantWrites
+    : public gpuasync::impl::GPUAsyncRefuseConstantWritesBase<
+          RefuseConstantWrites> {
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    getOperation().walk([&](memref::GetGlobalOp get) {
+      auto global = SymbolTable::lookupNearestSymbolFrom<memref::GlobalOp>(
+          get, get.getNameAttr());
+      if (!global || !global.getConstant())
+        return;
+      Operation *write = findWrite(get);
+      if (!write)
+        return;
+      InFlightDiagnostic diag = write->emitError()
+                                << "writes @" << get.getName()
+                                << ", which is a constant: leave out "
+                                   "'constant' where the global is made";
+      diag.attachNote(global.getLoc()) << "the global";
+      signalPassFailure();
+    });
+  }
+};
+} // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: gpu-opt %s -split-input-file -gpu-async-offload -verify-diagnostics -o /dev/null
+// RUN: gpu-opt %s -split-input-file -gpu-async-check-tensors -verify-diagnostics -o /dev/null
 
 func.func @product(%x: tensor<4x5xf32>, %y: tensor<5x7xf32>) -> tensor<4x7xf32> {
   // expected-note @+1 {{made here}}
@@ -30,4 +30,33 @@ func.func @guarded(%x: tensor<4x5xf32>) -> (tensor<4xf32>, tensor<4xi32>) {
     linalg.yield %value, %place : f32, i32
   } -> (tensor<4xf32>, tensor<4xi32>)
   return %r#0, %r#1 : tensor<4xf32>, tensor<4xi32>
+}
+
+// -----
+
+// Such a call has no memory for what it returns.
+func.func private @again(%x: tensor<4xf32>) -> tensor<4xf32> attributes {gpu_async.offloaded} {
+  // expected-error @below {{@again calls itself and returns a tensor of constant size, for which no memory is known: use a loop, or have it write to a memref}}
+  %r = call @other(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+func.func private @other(%x: tensor<4xf32>) -> tensor<4xf32> attributes {gpu_async.offloaded} {
+  %r = call @again(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// -----
+
+// A tensor of a size that is known at run time is returned as memory.
+func.func private @open(%x: tensor<?xf32>) -> tensor<?xf32> attributes {gpu_async.offloaded} {
+  %r = call @open(%x) : (tensor<?xf32>) -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+
+// -----
+
+// Nothing is offloaded.
+func.func private @plain(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %r = call @plain(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
 }
