@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Analysis/Sizes/SizeChecks.h"
+#include "GPUAsync/Decision.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
 #include "GPUAsync/Transforms/Passes.h"
 
@@ -169,7 +170,7 @@ namespace {
 class Asserts {
 public:
   void add(const SizeCheck &check);
-  void finish();
+  unsigned finish();
 
 private:
   void resolveSizes(cf::AssertOp op);
@@ -267,8 +268,10 @@ void Asserts::moveUp(cf::AssertOp op, Operation *behind) {
   }
 }
 
-void Asserts::finish() {
+unsigned Asserts::finish() {
+  unsigned number = 0;
   for (auto &[block, asserts] : made) {
+    number += asserts.size();
     Operation *behind = nullptr;
     for (cf::AssertOp each : asserts) {
       resolveSizes(each);
@@ -276,6 +279,7 @@ void Asserts::finish() {
       behind = each;
     }
   }
+  return number;
 }
 
 namespace {
@@ -287,7 +291,9 @@ struct CheckSizesPass
       Asserts asserts;
       SizeChecks(function).forEach(
           [&](const SizeCheck &check) { asserts.add(check); });
-      asserts.finish();
+      if (unsigned number = asserts.finish())
+        Decision(*this, function, "SizeChecks")
+            .count(numAsserts, "asserts", number);
     }
   }
 };

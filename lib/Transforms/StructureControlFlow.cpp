@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Transforms/StructureControlFlow.h"
+#include "GPUAsync/Decision.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
 #include "GPUAsync/IR/OpKinds.h"
 #include "GPUAsync/IR/RegionTokens.h"
@@ -282,9 +283,13 @@ struct StructureControlFlow
   LogicalResult run(func::FuncOp function) {
     // From the inside out; nothing in a kernel is looked at.
     SmallVector<Operation *> parallel;
+    unsigned graphs = 0;
     function->walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (isKernelCode(op))
         return WalkResult::skip();
+      graphs += llvm::count_if(op->getRegions(), [](Region &region) {
+        return !region.empty() && !region.hasOneBlock();
+      });
       if (isa<scf::ParallelOp, scf::ForallOp>(op) && isAboutDevice(op))
         parallel.push_back(op);
       return WalkResult::advance();
@@ -295,6 +300,10 @@ struct StructureControlFlow
     for (Operation *op : llvm::reverse(parallel))
       if (failed(serialise(op, rewriter)))
         return failure();
+    if (graphs || !parallel.empty())
+      Decision(*this, function, "StructuredControlFlow")
+          .count(numGraphs, "graphs", graphs)
+          .count(numLoops, "serial-loops", parallel.size());
     return success();
   }
 };

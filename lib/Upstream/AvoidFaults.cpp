@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CeilDivs.h"
+#include "GPUAsync/Decision.h"
 #include "GPUAsync/IR/IndexSwitch.h"
 #include "GPUAsync/Upstream/Faults.h"
 #include "GPUAsync/Upstream/Passes.h"
@@ -325,11 +326,15 @@ static Value buildSqrt(OpBuilder &b, complex::SqrtOp op) {
   return z.create(b, loc, first, second);
 }
 
-LogicalResult gpuasync::avoidFaults(Operation *root) {
+/// Calls `report` with each op before it is replaced by others.
+static LogicalResult avoidFaults(Operation *root,
+                                 function_ref<void(Operation *)> report) {
   selectInMaskedTransfers(root);
   root->walk([&](Operation *op) {
-    if (auto branch = dyn_cast<scf::IndexSwitchOp>(op))
+    if (auto branch = dyn_cast<scf::IndexSwitchOp>(op)) {
+      report(op);
       return makeIfs(branch);
+    }
     if (auto view = dyn_cast<memref::SubViewOp>(op))
       return dropAfterwards(view);
     // MLIR folds two truncations to one, and keeps what the second one says.
@@ -354,17 +359,25 @@ LogicalResult gpuasync::avoidFaults(Operation *root) {
     }
     if (!same)
       return;
+    report(op);
     op->getResult(0).replaceAllUsesWith(same);
     op->erase();
   });
   return lowerCeilDivs(root);
 }
 
+LogicalResult gpuasync::avoidFaults(Operation *root) {
+  return ::avoidFaults(root, [](Operation *) {});
+}
+
 namespace {
 struct AvoidFaults
     : public gpuasync::impl::GPUAsyncAvoidFaultsBase<AvoidFaults> {
   void runOnOperation() override {
-    if (failed(avoidFaults(getOperation())))
+    auto report = [&](Operation *op) {
+      Decision(*this, op, "ReplacedOp").count(numReplaced, "replaced-ops");
+    };
+    if (failed(::avoidFaults(getOperation(), report)))
       signalPassFailure();
   }
 };

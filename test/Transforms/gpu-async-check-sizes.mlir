@@ -324,3 +324,6 @@ func.func @region(%a: memref<?xf32>, %b: memref<?xf32>) {
   gpu_async.stream.destroy %s
   return
 }
+
+// RUN: gpu-opt %s --gpu-async-check-sizes --remarks-filter=gpu-async-check-sizes --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=DECISION
+// DECISION: :{{[1-9][0-9]*:[0-9]+}}: remark: [Passed] SizeChecks | Category:gpu-async-check-sizes | Function=once | asserts=2{{$}}

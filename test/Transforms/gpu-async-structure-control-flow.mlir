@@ -488,3 +488,7 @@ func.func @left_alone_inside(%x: memref<8xf32>, %n: index, %c: i1) {
   }
   return
 }
+
+// RUN: gpu-opt %s -gpu-async-structure-control-flow --remarks-filter=gpu-async-structure-control-flow --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=DECISION
+// DECISION: :{{[1-9][0-9]*:[0-9]+}}: remark: [Passed] StructuredControlFlow | Category:gpu-async-structure-control-flow | Function=early_return | graphs=1, serial-loops=0{{$}}
+// DECISION: :{{[1-9][0-9]*:[0-9]+}}: remark: [Passed] StructuredControlFlow | Category:gpu-async-structure-control-flow | Function=forall | graphs=0, serial-loops=2{{$}}

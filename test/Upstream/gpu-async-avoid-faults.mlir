@@ -123,3 +123,6 @@ gpu.module @k {
     gpu.return
   }
 }
+
+// RUN: gpu-opt %s -gpu-async-avoid-faults --remarks-filter=gpu-async-avoid-faults --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=DECISION
+// DECISION: :{{[1-9][0-9]*:[0-9]+}}: remark: [Passed] ReplacedOp | Category:gpu-async-avoid-faults | Function=index | replaced-ops=1{{$}}

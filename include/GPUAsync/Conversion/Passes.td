@@ -109,6 +109,10 @@ def ConvertGPUToGPUAsync
            /*default=*/"::mlir::gpuasync::ImportMode::Trust",
            "What to do about ops that may race">,
   ];
+  let statistics = [
+    Statistic<"numImported", "imported-ops",
+              "Ops of upstream's dialects that were imported">
+  ];
 }
 
 def ConvertGPUAsyncToRuntime

@@ -50,6 +50,10 @@ def GPUAsyncCheckSizes : Pass<"gpu-async-check-sizes", "::mlir::ModuleOp"> {
                            "::mlir::cf::ControlFlowDialect",
                            "::mlir::memref::MemRefDialect",
                            "::mlir::tensor::TensorDialect"];
+  let statistics = [
+    Statistic<"numAsserts", "asserts",
+              "Conditions on sizes that are asserted">
+  ];
 }
 
 def GPUAsyncStructureControlFlow
@@ -104,6 +108,12 @@ def GPUAsyncStructureControlFlow
                            "::mlir::gpuasync::GPUAsyncDialect",
                            "::mlir::scf::SCFDialect",
                            "::mlir::ub::UBDialect"];
+  let statistics = [
+    Statistic<"numGraphs", "graphs",
+              "Control-flow graphs that became ops of scf">,
+    Statistic<"numLoops", "serial-loops",
+              "Parallel loops of the host that became serial">
+  ];
 }
 
 def GPUAsyncInferDependencies

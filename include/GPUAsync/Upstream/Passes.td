@@ -48,6 +48,10 @@ def GPUAsyncAvoidFaults : Pass<"gpu-async-avoid-faults"> {
     "::mlir::scf::SCFDialect",
     "::mlir::vector::VectorDialect",
   ];
+  let statistics = [
+    Statistic<"numReplaced", "replaced-ops",
+              "Ops that were replaced">
+  ];
 }
 
 def GPUAsyncCanonicalize : Pass<"gpu-async-canonicalize"> {

@@ -9,6 +9,7 @@
 
 #include "BlockImport.h"
 #include "GPUAsync/Conversion/Passes.h"
+#include "GPUAsync/Decision.h"
 #include "GPUAsync/IR/VerifyProgram.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
@@ -117,7 +118,17 @@ struct ConvertGPUToGPUAsync
         }
         continue;
       }
-      if (isTokenFree(function)) {
+      const bool isSequential = isTokenFree(function);
+      uint64_t imported = 0;
+      function->walk<WalkOrder::PreOrder>([&](Operation *op) {
+        imported += isUpstreamOp(op);
+        return isKernelCode(op) ? WalkResult::skip() : WalkResult::advance();
+      });
+      if (imported)
+        Decision(*this, function,
+                 isSequential ? "ImportedInOrder" : "ImportedByTokens")
+            .count(numImported, "imported-ops", imported);
+      if (isSequential) {
         for (Block &block : function.getFunctionBody())
           BlockImport(state, block).runSequential();
         continue;

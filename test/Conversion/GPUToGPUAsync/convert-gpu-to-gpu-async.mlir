@@ -548,3 +548,6 @@ func.func @buffers_carried_by_a_loop(%n: index, %v: f32) {
   }
   return
 }
+
+// RUN: gpu-opt %s -split-input-file -convert-gpu-to-gpu-async --remarks-filter=convert-gpu-to-gpu-async --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=DECISION
+// DECISION: :{{[1-9][0-9]*:[0-9]+}}: remark: [Passed] ImportedByTokens | Category:convert-gpu-to-gpu-async | Function=several_ops_on_one_token | imported-ops=5{{$}}
