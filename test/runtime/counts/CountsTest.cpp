@@ -289,9 +289,9 @@ TEST_P(Counts, WarmCopies) {
   FrameScope frame(*program);
   gpuasync_stream *stream = frame.stream();
   auto *x =
-      static_cast<uint32_t *>(gpuasync_alloc(frame, nullptr, 8000, 0, site));
+      static_cast<uint32_t *>(gpuasync_alloc(frame, 0, nullptr, 8000, 0, site));
   auto *y =
-      static_cast<uint32_t *>(gpuasync_alloc(frame, nullptr, 8000, 0, site));
+      static_cast<uint32_t *>(gpuasync_alloc(frame, 0, nullptr, 8000, 0, site));
   for (int i = 0; i < 5; ++i) {
     cost = Cost();
     auto strided = [&](void *to, const int64_t *toStrides, const void *from,
