@@ -81,11 +81,12 @@ def unnamed(build, source=root):
             found.append("CTest's %s has the label '%s', which is no suite of %s" % (test["name"], ";".join(its), preset))
 
     # Programs of test/ that are no command of a test, whether they were built or not.
-    # CTest leaves out the commands of those that are not.
+    # CTest leaves out the commands of those that are not. lit's tests call its tools.
+    tools = re.findall(r'^tool\("([\w-]+)"', (source / "test/lit.cfg.py").read_text(), re.M)
     commands = "".join(path.read_text() for path in pathlib.Path(build).rglob("CTestTestfile.cmake"))
     for target in capture("ninja", "-C", build, "-t", "targets", "all").splitlines():
         match = re.match(r"(test/.*): \w+_EXECUTABLE_LINKER", target)
-        if match and "/%s\"" % match.group(1) not in commands:
+        if match and "/%s\"" % match.group(1) not in commands and os.path.basename(match.group(1)) not in tools:
             found.append("the program %s is no test of CTest" % match.group(1))
 
     # Files that look like tests: what is not compiled, and what lit does not see.
