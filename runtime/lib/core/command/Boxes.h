@@ -54,14 +54,15 @@ public:
   /// Moves `out`, which is at the array's first element, to the box. Its rank
   /// is 0 for one element.
   void read(StridedCopy &out) const {
-    char *to = static_cast<char *>(out.destination);
-    const char *from = static_cast<const char *>(out.source);
+    // Numbers: a fill has no source, and strides can go down from null.
+    auto to = reinterpret_cast<uintptr_t>(out.destination);
+    auto from = reinterpret_cast<uintptr_t>(out.source);
     out.rank = 0;
     for (uint32_t i = 0; i < dims.rank; ++i) {
       const Dim &dim = dims.at[i];
       if (i <= level) {
-        to += index[i] * dim.destination;
-        from += index[i] * dim.source;
+        to += static_cast<uintptr_t>(index[i] * dim.destination);
+        from += static_cast<uintptr_t>(index[i] * dim.source);
       }
       const int64_t size = i < level ? 1 : i == level ? count : dim.size;
       if (size == 1)
@@ -70,8 +71,8 @@ public:
       out.destinationStrides[out.rank] = dim.destination;
       out.sourceStrides[out.rank++] = dim.source;
     }
-    out.destination = to;
-    out.source = from;
+    out.destination = reinterpret_cast<void *>(to);
+    out.source = reinterpret_cast<const void *>(from);
   }
 
 private:
