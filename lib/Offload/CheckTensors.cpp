@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the source says, before passes change it.
+// Checks the source as it is written, before passes change it.
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Offload/Passes.h"

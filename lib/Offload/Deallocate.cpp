@@ -76,7 +76,7 @@ private:
   void hideCalls(Function &function);
 
   llvm::MapVector<StringAttr, Function> functions;
-  /// Those without kernels, too.
+  /// Results of functions without kernels, too.
   llvm::DenseMap<StringAttr, Results> memRefs;
   SmallVector<Hidden> hidden;
 };

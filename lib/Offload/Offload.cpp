@@ -54,7 +54,7 @@ static void addPreparation(OpPassManager &pm) {
   pm.addPass(createGPUAsyncInlineCalls());
   addFor<ModuleOp>(
       pm, [](OpPassManager &pm) { pm.addPass(createSymbolDCEPass()); });
-  // Of those that were inlined some are gone.
+  // Some functions were inlined and are gone.
   pm.addPass(createGPUAsyncMarkOffloaded());
   pm.addPass(createGPUAsyncCheckSignatures());
   addFor<func::FuncOp>(

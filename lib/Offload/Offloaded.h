@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which functions are offloaded, and how passes know them: by a mark, from
-// gpu-async-mark-offloaded to gpu-async-report-host-work.
+// The mark by which passes know the functions that are offloaded. They have it
+// from gpu-async-mark-offloaded to gpu-async-report-host-work.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_LIB_OFFLOAD_OFFLOADED_H

@@ -4,7 +4,7 @@
 //
 // After bufferization, on memrefs. A chain of writes to parts of an argument
 // begins with a copy of the argument, and its end is copied to the result.
-// Where an op or a name of the memory is not understood, the copy stays.
+// The copy stays if an op or a name of the memory is not understood.
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Decision.h"

@@ -294,7 +294,7 @@ func.func @stay(%n: index, %v: f32, %y: !m, %h: memref<i1>) {
 // RUN: gpu-opt %s -gpu-async-plan-memory --remarks-filter=gpu-async-plan-memory --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=DECISION
 // DECISION: :{{[1-9][0-9]*:[0-9]+}}: remark: [Passed] HoistedAllocations | Category:gpu-async-plan-memory | Function=ordered | hoisted-buffers=1{{$}}
 
-// What an scf.while in the loop leaves behind may still use its memory: %b gets
+// Work that an scf.while in the loop leaves behind may still use its memory: %b gets
 // other bytes than %a.
 // CHECK-LABEL: @behindWhile
 // CHECK: gpu_async.alloc async() : memref<512xi8>

@@ -214,7 +214,8 @@ void HappensBefore<Set>::meet(Operation *op, Region *from, Meeting &meeting,
          isBehind = edge.target == op->getNumRegions();
     for (auto [there, here] : edge.tokens) {
       Set before = pastOf(here);
-      // What the last iteration runs again is not what came into it.
+      // An item that the last iteration runs again is not the one that came
+      // into it.
       if (isBehind && carriedLoop == op)
         before.keepIf([&](unsigned item) {
           return isInside(item, op) &&
@@ -223,7 +224,7 @@ void HappensBefore<Set>::meet(Operation *op, Region *from, Meeting &meeting,
       auto [all, isFirst] = meeting.past.try_emplace(there, before);
       if (isFirst)
         continue;
-      // What a loop carries is at first what comes from outside.
+      // At first, a loop carries only items from outside.
       if (isLoop) {
         before.keepIf([&](unsigned item) { return isInside(item, op); });
         all->second |= before;
@@ -239,7 +240,8 @@ void HappensBefore<Set>::meet(Operation *op, Region *from, Meeting &meeting,
       ordered.set(first, end);
     }
     ordered.reset(state.enqueued);
-    // What uses a token behind the meeting comes after what is done here, too.
+    // A use of a token behind the meeting comes after all that is done here,
+    // too.
     ordered |= state.done;
     auto add = [&](Set &all, Set before) {
       before |= ordered;
@@ -350,8 +352,8 @@ void HappensBefore<Set>::walkRegions(Operation *op) {
         restrict(set, later.past[token]);
     }
   }
-  // What ran before control came back ran before what is behind, too: the way
-  // that a first iteration takes out of an scf.while does not have it.
+  // Items that ran before control came back ran before the items behind, too:
+  // the way that a first iteration takes out of an scf.while lacks them.
   if constexpr (!isNamed)
     if (result.isReached)
       result.state.enqueued |= ofIterations;

@@ -542,7 +542,7 @@ GPUASYNC_API void gpuasync_host_register(gpuasync_frame *frame, void *pointer,
 GPUASYNC_API void gpuasync_host_unregister(gpuasync_frame *frame, void *pointer,
                                            uint32_t site) GPUASYNC_NOEXCEPT;
 
-/// Where `device` reaches a constant array of the program: that of module
+/// The address at which `device` reaches a constant array: that of module
 /// `index`, which is one of the function's own (gpuasync_function::modules), so
 /// that it is there since frame enter. A copy of the context's, made once, or,
 /// on a device that reaches host memory by itself, the program's own. Nobody
@@ -551,9 +551,9 @@ GPUASYNC_API void *gpuasync_constant(gpuasync_frame *frame, uint32_t device,
                                      uint32_t index,
                                      uint32_t site) GPUASYNC_NOEXCEPT;
 
-/// Where `device` reaches what `bytes` bytes at `pointer` are: a copy that its
-/// context keeps. It is made by the first call for this address and this
-/// size, which waits for it, and again after gpuasync_host_memory_changed
+/// The address at which `device` reaches the `bytes` bytes at `pointer`: a copy
+/// that its context keeps. It is made by the first call for this address and
+/// this size, which waits for it, and again after gpuasync_host_memory_changed
 /// (Memory.h) was told of the memory. Memory that the device reaches by itself
 /// is its own copy, and so are 0 bytes. Nobody writes it. Called before the
 /// frame's first work.

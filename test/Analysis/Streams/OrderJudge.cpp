@@ -83,7 +83,7 @@ private:
       return;
     for (unsigned item : before.set_bits()) {
       Operation *work = getItem(item);
-      // Of several runs ScheduleOrder is asked for the latest one.
+      // ScheduleOrder is asked for the latest of several runs.
       if (!carriedLoop || isLatest(work, op))
         claims[idOf[op]].set(idOf[work]);
     }

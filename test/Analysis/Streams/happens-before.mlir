@@ -1,4 +1,4 @@
-// Which work is done before each work and host wait, by tokens and host waits
+// The work that is done before each work and host wait, by tokens and host waits
 // (Analysis/Streams/HappensBefore.h). Numbers are those of work in the text.
 // RUN: order-judge --print < %s | FileCheck %s
 // RUN: order-judge < %s | FileCheck %s --check-prefix=JUDGE
@@ -35,8 +35,8 @@ func.func @line(%x: !m, %v: f32) {
   return
 }
 
-// What a branch did is before its token, and of other work what both name. Work
-// of the branch that was not taken counts as done.
+// The work of a branch is before its token, and so is other work that both name.
+// Work of the branch that was not taken counts as done.
 // CHECK-LABEL: @branch
 func.func @branch(%k: i1, %x: !m, %v: f32) {
   %a = gpu_async.memset async %x, %v : !m, f32
@@ -102,7 +102,7 @@ func.func @rotated(%n: index, %x: !m, %v: f32) {
   return
 }
 
-// Of an scf.while in a loop: what its second region left open is behind the
+// An scf.while in a loop: work that its second region left open is behind the
 // host wait of that region, and before nothing that takes no token of it.
 // CHECK-LABEL: @whiles
 func.func @whiles(%n: index, %k: i1, %x: !m, %v: f32) {

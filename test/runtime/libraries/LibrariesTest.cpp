@@ -260,7 +260,7 @@ TEST(OwnLibrariesBody, DISABLED_TracesOnDemand) {
   EXPECT_EQ(memcmp(&before, &after, sizeof(before)), 0);
 }
 
-// The same for a callback, before there is a context.
+// A callback opens it as well, before there is a context.
 TEST(OwnLibrariesBody, DISABLED_CallsBackOnDemand) {
   uint32_t count = 0;
   Status status(gpuasync_trace_subscribe(ignoreRecord, &count));

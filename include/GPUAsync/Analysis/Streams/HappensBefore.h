@@ -85,7 +85,7 @@ protected:
 
   void run();
   unsigned getNumItems() const { return numItems; }
-  /// Of an item.
+  /// The number of an item; none if the op is no item.
   std::optional<unsigned> getNumber(Operation *op) const {
     auto found = numbers.find(op);
     return found == numbers.end() ? std::nullopt
@@ -111,13 +111,13 @@ protected:
 private:
   static constexpr bool isNamed = std::is_same_v<Set, NamedItems>;
 
-  /// What the host has waited for, and what may have been enqueued; nothing
-  /// for NamedItems.
+  /// The items that the host has waited for, and those that may have been
+  /// enqueued; nothing for NamedItems.
   struct State {
     llvm::BitVector done, enqueued;
   };
-  /// Where paths meet: what is done on all of them, and before each of the
-  /// tokens that they bring.
+  /// A place where paths meet: the items that are done on all of them, and
+  /// those before each of the tokens that they bring.
   struct Meeting {
     bool isReached = false;
     State state;
@@ -155,8 +155,9 @@ private:
   State state;
   /// Whether the sets are final.
   bool reports = false;
-  /// What came back to each region of an op in the last round, by the loop that
-  /// is looked at so; and whether it was the same in the round before.
+  /// The meetings at which control came back to each region of an op in the
+  /// last round, by the loop that is looked at so; and whether it was the same
+  /// in the round before.
   std::map<std::pair<Operation *, Operation *>, SmallVector<Meeting>> returning;
   bool isStable = false;
 };

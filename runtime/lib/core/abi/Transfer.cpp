@@ -25,7 +25,7 @@ Status Transfer::classify(const void *first, const Extent &extent,
     return status;
   pageable = pageable || context.has(CapHostAccess) ||
              context.driver->pointerKind(first) == PointerKind::Pageable;
-  // What a graph copies when it runs must be where it was.
+  // A graph copies when it runs: the memory must still be there.
   if (!pageable || !frame.capture)
     return Status();
   return refuseCaptured("a copy of pageable host memory",

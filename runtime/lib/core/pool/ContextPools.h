@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is below programs and frames in a context: the open device, its faults,
-// the pools, and the counts of what they hold.
+// The part of a context below programs and frames: the open device, its
+// faults, the pools, and the counts of what they hold.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_CORE_POOL_CONTEXTPOOLS_H

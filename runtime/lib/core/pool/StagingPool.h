@@ -43,8 +43,8 @@ struct Download {
   PoolAllocation *staging = nullptr;
   LateLink *late = nullptr;
   bool isStrided = false; ///< else plain bytes
-  /// What the host copies, if it is strided. Without staging its destination
-  /// only says where.
+  /// The copy that the host makes, if it is strided. Without staging its
+  /// destination only says where.
   union {
     StridedCopy scatter;
   };
