@@ -46,6 +46,11 @@ gpuasync_check_context(const gpuasync_frame *frame) GPUASYNC_NOEXCEPT;
 GPUASYNC_API const gpuasync_site *
 gpuasync_check_site(const gpuasync_frame *frame,
                     uint32_t site) GPUASYNC_NOEXCEPT;
+/// Whether a fragment and what it is called with are sound; else the frame
+/// fails.
+GPUASYNC_API bool gpuasync_check_fragment(
+    gpuasync_frame *frame, const gpuasync_fragment *fragment,
+    gpuasync_stream *const *lanes, const void *arguments) GPUASYNC_NOEXCEPT;
 /// The bytes of a constant array that gpuasync_constant finds; else 0.
 GPUASYNC_API uint64_t gpuasync_check_constant_bytes(
     const gpuasync_frame *frame, uint32_t index) GPUASYNC_NOEXCEPT;

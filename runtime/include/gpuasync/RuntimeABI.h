@@ -650,21 +650,134 @@ GPUASYNC_API gpuasync_status *gpuasync_stream_enqueue_host(
 // Regions
 //===----------------------------------------------------------------------===//
 
-/// A region begins: up to its end the frame's launches, its calls of libraries
-/// that are replayable, its copies and fills of memory that the device reaches,
-/// and the records of and waits for its events may be recorded rather than
-/// enqueued, and played at the end, as a graph or on their streams. Kernels in
+/// Limits of a fragment: its commands, and the bytes of its arguments.
+#define GPUASYNC_FRAGMENT_COMMANDS 64
+#define GPUASYNC_FRAGMENT_BYTES 8192
+/// In gpuasync_fragment::indices, with a lane: all work that this lane was
+/// given before the fragment.
+#define GPUASYNC_FRAGMENT_BEFORE UINT32_C(0x80000000)
+/// gpuasync_command::config of a launch whose config is no constant.
+#define GPUASYNC_NO_CONFIG UINT32_MAX
+
+/// The kind of a command says what its arguments are. All are at multiples of
+/// 16, as the parameters of a launch and of a call are, too.
+enum gpuasync_command_kind {
+  /// A gpuasync_block whose `params` is null, unless it is a constant of the
+  /// fragment; then the packed parameters.
+  GPUASYNC_COMMAND_LAUNCH = 1,
+  GPUASYNC_COMMAND_COPY = 2,         ///< a gpuasync_copy
+  GPUASYNC_COMMAND_COPY_STRIDED = 3, ///< a gpuasync_copy_strided
+  GPUASYNC_COMMAND_FILL = 4,         ///< a gpuasync_fill
+  GPUASYNC_COMMAND_FILL_STRIDED = 5, ///< a gpuasync_fill
+  /// A gpuasync_replayable, then the arguments of the function.
+  GPUASYNC_COMMAND_CALL = 6
+};
+
+enum gpuasync_command_flags {
+  /// Copy or fill: the device reaches all memory of it.
+  GPUASYNC_COMMAND_DEVICE_MEMORY = 1
+};
+
+/// The arguments of gpuasync_memcpy.
+typedef struct gpuasync_copy {
+  void *destination;
+  const void *source;
+  uint64_t bytes;
+  uint64_t reserved;
+} gpuasync_copy;
+
+/// The arguments of gpuasync_memcpy_strided. It is followed by `rank` sizes,
+/// strides of the destination, and strides of the source, each an int64_t.
+typedef struct gpuasync_copy_strided {
+  void *destination;
+  const void *source;
+  uint32_t rank;
+  uint32_t elementBytes;
+  uint64_t reserved;
+} gpuasync_copy_strided;
+
+/// The arguments of gpuasync_memset, with `count` elements and rank 0, or of
+/// gpuasync_memset_strided. The latter is followed by `rank` sizes and strides,
+/// each an int64_t.
+typedef struct gpuasync_fill {
+  void *destination;
+  uint64_t count;
+  uint32_t elementBytes;
+  uint32_t rank;
+  uint64_t reserved;
+  unsigned char pattern[16];
+} gpuasync_fill;
+
+/// The function of gpuasync_call_replayable.
+typedef struct gpuasync_replayable {
+  int32_t (*function)(const gpuasync_call *call, const void *arguments);
+  uint64_t reserved;
+} gpuasync_replayable;
+
+/// One command of a fragment: constant data.
+typedef struct gpuasync_command {
+  uint32_t kind;  ///< gpuasync_command_kind
+  uint32_t flags; ///< gpuasync_command_flags
+  uint32_t lane;
+  uint32_t site;
+  uint32_t argument;      ///< where its arguments begin, a multiple of 16
+  uint32_t argumentBytes; ///< their number
+  /// Launch: where its gpuasync_block begins in the fragment's constants, or
+  /// GPUASYNC_NO_CONFIG.
+  uint32_t config;
+  /// Earlier commands of the fragment after which it starts: the edges of the
+  /// dependency graph, without those that others imply, ascending. They include
+  /// the order of its own lane.
+  uint32_t after, afterCount; ///< a range of the fragment's indices
+  /// Those of them on other lanes, and GPUASYNC_FRAGMENT_BEFORE with other
+  /// lanes.
+  uint32_t wait, waitCount;
+  uint32_t reserved;
+} gpuasync_command;
+
+/// A straight piece of a region: constant data. Commands of one lane run in
+/// their order. A lane is a stream, and no two of its lanes are the same one.
+typedef struct gpuasync_fragment {
+  uint32_t commandCount; ///< at most GPUASYNC_FRAGMENT_COMMANDS
+  uint32_t laneCount;
+  uint32_t argumentBytes; ///< at most GPUASYNC_FRAGMENT_BYTES
+  uint32_t site;          ///< of the region; tells regions of a program apart
+  const gpuasync_command *commands;
+  const uint32_t *indices;
+  const uint32_t *laneDevices; ///< by lane; null: all are 0
+  const void *constants;
+} gpuasync_fragment;
+
+/// A region begins. Up to its end the fragments that are added, and the records
+/// of and waits for the frame's events, may be recorded rather than enqueued.
+/// They are then played at the end, as a graph or on their streams. Kernels in
 /// it wait for no other work and not for the host. `site` tells the regions of
 /// a program apart. What else the frame is asked for in a region plays what is
 /// recorded first. A region in a region is a part of it.
 GPUASYNC_API void gpuasync_region_begin(gpuasync_frame *frame,
                                         uint32_t site) GPUASYNC_NOEXCEPT;
 
+/// Adds the commands of `fragment` to the region. `lanes` has `laneCount`
+/// streams of the frame. A null lane is a stream that ends with the fragment.
+/// `arguments` is aligned to 16 and has `argumentBytes` bytes, all of which are
+/// written, as equal bytes stand for equal work. The runtime reads both, and
+/// pageable sources of copies, before the call returns.
+GPUASYNC_API void gpuasync_region_add(gpuasync_frame *frame,
+                                      const gpuasync_fragment *fragment,
+                                      gpuasync_stream *const *lanes,
+                                      const void *arguments) GPUASYNC_NOEXCEPT;
+
 /// Its end, on every path that does not leave the frame. All that it was given
 /// has been enqueued: what follows on a stream or waits for an event comes
 /// after it.
 GPUASYNC_API void gpuasync_region_end(gpuasync_frame *frame,
                                       uint32_t site) GPUASYNC_NOEXCEPT;
+
+/// A region of one fragment: begin, add and end.
+GPUASYNC_API void gpuasync_region_run(gpuasync_frame *frame,
+                                      const gpuasync_fragment *fragment,
+                                      gpuasync_stream *const *lanes,
+                                      const void *arguments) GPUASYNC_NOEXCEPT;
 
 //===----------------------------------------------------------------------===//
 // Called by kernels of the cpu device

@@ -9,6 +9,7 @@
 #include "Checker.h"
 #include "core/base/Settings.h"
 #include "core/command/Extent.h"
+#include "core/command/Fragment.h"
 #include "gpuasync/Context.h"
 
 #include <algorithm>
@@ -387,6 +388,49 @@ static void fillStrided(gpuasync_frame *frame, gpuasync_stream *stream,
                             pattern, elementBytes, site);
 }
 
+namespace {
+
+/// The functions of this file.
+struct Calls {
+  static constexpr auto create = streamCreate;
+  static void destroy(gpuasync_frame *frame, gpuasync_stream *stream,
+                      uint32_t site) {
+    streamDestroy(frame, stream, 0, site);
+  }
+  static constexpr auto record = eventRecord;
+  static void destroy(gpuasync_frame *frame, gpuasync_event *event,
+                      uint32_t site) {
+    eventDestroy(frame, event, site);
+  }
+  static constexpr auto wait = streamWait;
+  static constexpr auto launch = ::launch;
+  static constexpr auto copy = ::copy;
+  static constexpr auto copyStrided = ::copyStrided;
+  static constexpr auto fill = ::fill;
+  static constexpr auto fillStrided = ::fillStrided;
+  static constexpr auto call = callReplayable;
+};
+
+} // namespace
+
+/// A fragment is the calls that it stands for. The runtime refuses one that is
+/// not sound.
+static void regionAdd(gpuasync_frame *frame, const gpuasync_fragment *fragment,
+                      gpuasync_stream *const *lanes,
+                      const void *arguments) noexcept {
+  if (gpuasync_check_fragment(frame, fragment, lanes, arguments))
+    gpuasync::makeCommands(Calls(), frame, *fragment, lanes, arguments);
+}
+
+static void regionRun(gpuasync_frame *frame, const gpuasync_fragment *fragment,
+                      gpuasync_stream *const *lanes,
+                      const void *arguments) noexcept {
+  const uint32_t site = fragment ? fragment->site : GPUASYNC_NO_SITE;
+  gpuasync_region_begin(frame, site);
+  regionAdd(frame, fragment, lanes, arguments);
+  gpuasync_region_end(frame, site);
+}
+
 //===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
@@ -487,6 +531,8 @@ extern "C" void *gpuasync_check_find(const char *name) noexcept {
       GPUASYNC_ENTRY(gpuasync_memcpy_strided, &copyStrided),
       GPUASYNC_ENTRY(gpuasync_memset, &fill),
       GPUASYNC_ENTRY(gpuasync_memset_strided, &fillStrided),
+      GPUASYNC_ENTRY(gpuasync_region_add, &regionAdd),
+      GPUASYNC_ENTRY(gpuasync_region_run, &regionRun),
       GPUASYNC_ENTRY(gpuasync_host_register, &hostRegister),
       GPUASYNC_ENTRY(gpuasync_host_unregister, &hostUnregister),
       GPUASYNC_ENTRY(gpuasync_constant, &constantArray),

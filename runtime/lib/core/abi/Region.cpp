@@ -5,7 +5,9 @@
 // The entries that lowered code calls; what is between them is in core/region.
 //===----------------------------------------------------------------------===//
 
+#include "core/command/Fragment.h"
 #include "core/region/Recorder.h"
+#include "gpuasync/Check.h"
 
 using namespace gpuasync;
 
@@ -38,7 +40,81 @@ static ExecutionMode endRegion(Frame &frame, const gpuasync_site *site) {
   return way;
 }
 
+namespace {
+
+/// The entries of the runtime.
+struct Calls {
+  static gpuasync_stream *create(gpuasync_frame *frame, uint32_t site) {
+    return gpuasync_stream_create(frame, site);
+  }
+  static void destroy(gpuasync_frame *frame, gpuasync_stream *stream,
+                      uint32_t site) {
+    gpuasync_stream_destroy(frame, stream, 0, site);
+  }
+  static gpuasync_event *record(gpuasync_frame *frame, gpuasync_stream *stream,
+                                uint32_t site) {
+    return gpuasync_event_record(frame, stream, site);
+  }
+  static void destroy(gpuasync_frame *frame, gpuasync_event *event,
+                      uint32_t site) {
+    gpuasync_event_destroy(frame, event, site);
+  }
+  static constexpr auto wait = gpuasync_stream_wait;
+  static constexpr auto launch = gpuasync_launch;
+  static constexpr auto copy = gpuasync_memcpy;
+  static constexpr auto copyStrided = gpuasync_memcpy_strided;
+  static constexpr auto fill = gpuasync_memset;
+  static constexpr auto fillStrided = gpuasync_memset_strided;
+  static constexpr auto call = gpuasync_call_replayable;
+};
+
+} // namespace
+
+/// Says what is wrong with the call, or with the fragment.
+static Status check(const Frame &frame, const gpuasync_fragment *fragment,
+                    gpuasync_stream *const *lanes, const void *block) {
+  if (!frame.regionDepth)
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT, "a fragment in no region");
+  if (!fragment)
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT, "null fragment");
+  RETURN_IF_ERROR(checkFragment(*fragment));
+  if ((fragment->laneCount && !lanes) || (fragment->argumentBytes && !block))
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                      lanes ? "null arguments" : "null lanes");
+  for (uint32_t i = 0; i < fragment->commandCount; ++i)
+    RETURN_IF_ERROR(checkArguments(*fragment, fragment->commands[i], block));
+  return Status();
+}
+
 extern "C" {
+
+bool gpuasync_check_fragment(gpuasync_frame *memory,
+                             const gpuasync_fragment *fragment,
+                             gpuasync_stream *const *lanes,
+                             const void *arguments) noexcept {
+  Frame *frame = Frame::of(memory);
+  return frame->usable() &&
+         frame->run(fragment ? frame->siteAt(fragment->site) : nullptr,
+                    [&] { return check(*frame, fragment, lanes, arguments); });
+}
+
+void gpuasync_region_add(gpuasync_frame *frame,
+                         const gpuasync_fragment *fragment,
+                         gpuasync_stream *const *lanes,
+                         const void *arguments) noexcept {
+  if (gpuasync_check_fragment(frame, fragment, lanes, arguments))
+    makeCommands(Calls(), frame, *fragment, lanes, arguments);
+}
+
+void gpuasync_region_run(gpuasync_frame *memory,
+                         const gpuasync_fragment *fragment,
+                         gpuasync_stream *const *lanes,
+                         const void *arguments) noexcept {
+  const uint32_t site = fragment ? fragment->site : GPUASYNC_NO_SITE;
+  gpuasync_region_begin(memory, site);
+  gpuasync_region_add(memory, fragment, lanes, arguments);
+  gpuasync_region_end(memory, site);
+}
 
 void gpuasync_region_begin(gpuasync_frame *memory,
                            uint32_t siteIndex) noexcept {

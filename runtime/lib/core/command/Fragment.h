@@ -1,0 +1,172 @@
+//===- Fragment.h - Constant pieces of regions ------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The commands of a gpuasync_fragment: checked, read, and made one by one.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_CORE_COMMAND_FRAGMENT_H
+#define GPUASYNC_CORE_COMMAND_FRAGMENT_H
+
+#include "gpuasync/RuntimeABI.h"
+#include "gpuasync/Status.h"
+
+#include <string.h>
+
+namespace gpuasync {
+
+static_assert(sizeof(gpuasync_command) == 48 && sizeof(gpuasync_copy) == 32 &&
+              sizeof(gpuasync_copy_strided) == 32 &&
+              sizeof(gpuasync_fill) == 48 &&
+              sizeof(gpuasync_replayable) == 16 &&
+              sizeof(gpuasync_block) % 16 == 0);
+
+/// Says what is wrong with a fragment, whatever its arguments are.
+Status checkFragment(const gpuasync_fragment &fragment);
+/// Says what is wrong with the arguments of a command of a sound fragment.
+Status checkArguments(const gpuasync_fragment &fragment,
+                      const gpuasync_command &command, const void *block);
+
+/// The arguments of a command, which begin with a `T`.
+template <typename T>
+const T &argumentsAs(const gpuasync_command &command, const void *block) {
+  return *reinterpret_cast<const T *>(static_cast<const char *>(block) +
+                                      command.argument);
+}
+/// What follows this `T`.
+template <typename T>
+const void *behind(const T &head) {
+  return &head + 1;
+}
+inline bool hasConfig(const gpuasync_command &launch) {
+  return launch.config != GPUASYNC_NO_CONFIG;
+}
+/// The launch's config, with its parameters.
+inline gpuasync_block configOf(const gpuasync_fragment &fragment,
+                               const gpuasync_command &launch,
+                               const void *block) {
+  const char *at = static_cast<const char *>(block) + launch.argument;
+  gpuasync_block config;
+  if (hasConfig(launch)) {
+    memcpy(&config,
+           static_cast<const char *>(fragment.constants) + launch.config,
+           sizeof(config));
+  } else {
+    memcpy(&config, at, sizeof(config));
+    at += sizeof(config);
+  }
+  config.params = at;
+  return config;
+}
+
+/// Calls `visit(index)` for each command that the `command` waits for, and
+/// `visitLane(lane)` for each lane of which it waits for all work.
+template <typename Visit, typename VisitLane>
+void forEachWait(const gpuasync_fragment &fragment,
+                 const gpuasync_command &command, Visit visit,
+                 VisitLane visitLane) {
+  for (uint32_t i = 0; i < command.waitCount; ++i) {
+    const uint32_t index = fragment.indices[command.wait + i];
+    if (index & GPUASYNC_FRAGMENT_BEFORE)
+      visitLane(index & ~GPUASYNC_FRAGMENT_BEFORE);
+    else
+      visit(index);
+  }
+}
+
+/// What commands wait for on other lanes.
+struct AwaitedInFragment {
+  uint64_t commands = 0, lanes = 0; ///< bits
+
+  explicit AwaitedInFragment(const gpuasync_fragment &fragment) {
+    for (uint32_t i = 0; i < fragment.commandCount; ++i)
+      forEachWait(
+          fragment, fragment.commands[i],
+          [&](uint32_t index) { commands |= uint64_t(1) << index; },
+          [&](uint32_t lane) { lanes |= uint64_t(1) << lane; });
+  }
+};
+
+/// Makes the commands of a sound fragment by single calls of the runtime, which
+/// `calls` makes or has made with what it adds to them.
+template <typename Calls>
+void makeCommands(Calls calls, gpuasync_frame *frame,
+                  const gpuasync_fragment &fragment,
+                  gpuasync_stream *const *lanes, const void *block) {
+  const AwaitedInFragment awaited(fragment);
+  gpuasync_event *behindOf[GPUASYNC_FRAGMENT_COMMANDS] = {};
+  gpuasync_event *before[GPUASYNC_FRAGMENT_COMMANDS] = {};
+  gpuasync_stream *own[GPUASYNC_FRAGMENT_COMMANDS] = {};
+  for (uint32_t i = 0; i < fragment.laneCount; ++i)
+    if ((awaited.lanes >> i & 1) && lanes[i])
+      before[i] = calls.record(frame, lanes[i], fragment.site);
+  for (uint32_t i = 0; i < fragment.commandCount && !frame->failed; ++i) {
+    const gpuasync_command &command = fragment.commands[i];
+    gpuasync_stream *stream = lanes[command.lane];
+    if (!stream && !(stream = own[command.lane]))
+      stream = own[command.lane] = calls.create(frame, command.site);
+    forEachWait(
+        fragment, command,
+        [&](uint32_t index) {
+          calls.wait(frame, stream, behindOf[index], command.site);
+        },
+        [&](uint32_t lane) {
+          calls.wait(frame, stream, before[lane], command.site);
+        });
+    switch (command.kind) {
+    case GPUASYNC_COMMAND_LAUNCH: {
+      const gpuasync_block config = configOf(fragment, command, block);
+      calls.launch(frame, stream, command.site, &config);
+      break;
+    }
+    case GPUASYNC_COMMAND_COPY: {
+      const auto &copy = argumentsAs<gpuasync_copy>(command, block);
+      calls.copy(frame, stream, copy.destination, copy.source, copy.bytes,
+                 command.site);
+      break;
+    }
+    case GPUASYNC_COMMAND_COPY_STRIDED: {
+      const auto &copy = argumentsAs<gpuasync_copy_strided>(command, block);
+      const auto *sizes = static_cast<const int64_t *>(behind(copy));
+      calls.copyStrided(frame, stream, copy.destination, sizes + copy.rank,
+                        copy.source, sizes + 2 * copy.rank, sizes, copy.rank,
+                        copy.elementBytes, command.site);
+      break;
+    }
+    case GPUASYNC_COMMAND_FILL: {
+      const auto &fill = argumentsAs<gpuasync_fill>(command, block);
+      calls.fill(frame, stream, fill.destination, fill.pattern,
+                 fill.elementBytes, fill.count, command.site);
+      break;
+    }
+    case GPUASYNC_COMMAND_FILL_STRIDED: {
+      const auto &fill = argumentsAs<gpuasync_fill>(command, block);
+      const auto *sizes = static_cast<const int64_t *>(behind(fill));
+      calls.fillStrided(frame, stream, fill.destination, sizes + fill.rank,
+                        sizes, fill.rank, fill.pattern, fill.elementBytes,
+                        command.site);
+      break;
+    }
+    default: {
+      const auto &call = argumentsAs<gpuasync_replayable>(command, block);
+      calls.call(frame, stream, call.function, behind(call),
+                 command.argumentBytes - uint32_t(sizeof(call)), command.site);
+    }
+    }
+    if (awaited.commands >> i & 1)
+      behindOf[i] = calls.record(frame, stream, command.site);
+  }
+  for (gpuasync_event *event : behindOf)
+    if (event)
+      calls.destroy(frame, event, fragment.site);
+  for (gpuasync_event *event : before)
+    if (event)
+      calls.destroy(frame, event, fragment.site);
+  for (gpuasync_stream *stream : own)
+    if (stream)
+      calls.destroy(frame, stream, fragment.site);
+}
+
+} // namespace gpuasync
+
+#endif // GPUASYNC_CORE_COMMAND_FRAGMENT_H
