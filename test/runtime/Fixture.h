@@ -10,6 +10,7 @@
 #define GPUASYNC_TEST_RUNTIME_FIXTURE_H
 
 #include "Expectations.h"
+#include "FragmentBuilder.h"
 #include "Kernels.h"
 #include "gpuasync/Context.h"
 #include "gpuasync/Stats.h"
@@ -70,20 +71,23 @@ public:
       EXPECT_EQ(leave().message(), std::string());
   }
   Status leave() {
+    builder.flush();
     open = false;
     Status status(gpuasync_frame_leave(&frame));
     setMidFrame(outer);
     return status;
   }
-  operator gpuasync_frame *() { return &frame; }
+  /// Of calls that no fragment holds.
+  operator gpuasync_frame *() {
+    builder.flush();
+    return &frame;
+  }
   bool failed() const { return frame.failed; }
 
-  gpuasync_stream *stream() {
-    return gpuasync_stream_create(&frame, 0, SITE("stream.create"));
-  }
+  gpuasync_stream *stream() { return builder.create(SITE("stream.create")); }
   void destroy(gpuasync_stream *stream, bool idle = true) {
-    gpuasync_stream_destroy(&frame, stream, idle ? GPUASYNC_STREAM_IDLE : 0,
-                            SITE("stream.destroy"));
+    builder.destroy(stream, idle ? GPUASYNC_STREAM_IDLE : 0,
+                    SITE("stream.destroy"));
   }
   template <typename Params>
   void launch(gpuasync_stream *stream, KernelIndex kernel, int64_t grid,
@@ -94,42 +98,52 @@ public:
     alignas(16) Params aligned = params;
     gpuasync_launch_config launch = makeLaunch(grid, block, aligned, shared);
     launch.paramBytes = program.kernels[kernel].paramBytes;
+    if (builder.isActive())
+      return builder.launch(stream, program.launchSites[kernel], launch);
     gpuasync_launch(&frame, stream, program.launchSites[kernel], &launch);
   }
   template <typename T = uint32_t>
   T *alloc(gpuasync_stream *stream, uint64_t count, uint32_t flags = 0) {
+    builder.flush();
     return static_cast<T *>(gpuasync_alloc(&frame, 0, stream, count * sizeof(T),
                                            flags, SITE("alloc")));
   }
   void dealloc(gpuasync_stream *stream, void *pointer) {
     gates.erase(std::remove(gates.begin(), gates.end(), pointer), gates.end());
+    builder.flush();
     gpuasync_dealloc(&frame, 0, stream, pointer, SITE("dealloc"));
   }
   void copy(gpuasync_stream *stream, void *to, const void *from,
             uint64_t bytes) {
+    if (builder.isActive())
+      return builder.copy(stream, to, from, bytes, SITE("memcpy"));
     gpuasync_memcpy(&frame, stream, to, from, bytes, SITE("memcpy"));
   }
   int32_t wait(std::vector<gpuasync_stream *> streams) {
+    builder.flush();
     return gpuasync_stream_synchronize(&frame, streams.data(),
                                        static_cast<uint32_t>(streams.size()),
                                        SITE("synchronize"));
   }
   gpuasync_event *record(gpuasync_stream *stream) {
-    return gpuasync_event_record(&frame, stream, SITE("record"));
+    return builder.record(stream, SITE("record"));
   }
   void waitEvent(gpuasync_stream *stream, gpuasync_event *event) {
-    gpuasync_stream_wait(&frame, stream, event, SITE("wait"));
+    builder.wait(stream, event, SITE("wait"));
   }
   int32_t waitHost(gpuasync_event *event) {
+    event = builder.real(event);
+    builder.flush();
     return gpuasync_event_synchronize(&frame, &event, 1,
                                       SITE("event.synchronize"));
   }
   void destroy(gpuasync_event *event) {
-    gpuasync_event_destroy(&frame, event, SITE("event.destroy"));
+    builder.destroy(event, SITE("event.destroy"));
   }
 
   TestProgram &program;
   gpuasync_frame frame;
+  FragmentBuilder builder{frame};
   bool entered = false;
 
 private:
@@ -146,6 +160,73 @@ private:
   bool open = true;
   std::vector<uint32_t *> gates;
 };
+
+/// Calls of the runtime that become a part of a fragment in a region.
+inline void gpuasync_region_begin(FrameScope &frame, uint32_t site) {
+  frame.builder.begin(site);
+}
+inline void gpuasync_region_end(FrameScope &frame, uint32_t site) {
+  frame.builder.end(site);
+}
+inline void gpuasync_launch(FrameScope &frame, gpuasync_stream *stream,
+                            uint32_t site, const gpuasync_launch_config *block) {
+  if (frame.builder.isActive())
+    return frame.builder.launch(stream, site, *block);
+  gpuasync_launch(&frame.frame, stream, site, block);
+}
+inline void gpuasync_memcpy(FrameScope &frame, gpuasync_stream *stream,
+                            void *to, const void *from, uint64_t bytes,
+                            uint32_t site) {
+  if (frame.builder.isActive())
+    return frame.builder.copy(stream, to, from, bytes, site);
+  gpuasync_memcpy(&frame.frame, stream, to, from, bytes, site);
+}
+inline void gpuasync_memcpy_strided(FrameScope &frame, gpuasync_stream *stream,
+                                    void *to, const int64_t *toStrides,
+                                    const void *from,
+                                    const int64_t *fromStrides,
+                                    const int64_t *sizes, uint32_t rank,
+                                    uint32_t elementBytes, uint32_t site) {
+  if (frame.builder.isActive())
+    return frame.builder.copyStrided(stream, to, toStrides, from, fromStrides,
+                                     sizes, rank, elementBytes, site);
+  gpuasync_memcpy_strided(&frame.frame, stream, to, toStrides, from,
+                          fromStrides, sizes, rank, elementBytes, site);
+}
+inline void gpuasync_memset(FrameScope &frame, gpuasync_stream *stream,
+                            void *to, const void *pattern,
+                            uint32_t elementBytes, uint64_t count,
+                            uint32_t site) {
+  if (frame.builder.isActive())
+    return frame.builder.fill(stream, to, pattern, elementBytes, count, site);
+  gpuasync_memset(&frame.frame, stream, to, pattern, elementBytes, count, site);
+}
+inline void gpuasync_memset_strided(FrameScope &frame, gpuasync_stream *stream,
+                                    void *to, const int64_t *strides,
+                                    const int64_t *sizes, uint32_t rank,
+                                    const void *pattern, uint32_t elementBytes,
+                                    uint32_t site) {
+  if (frame.builder.isActive())
+    return frame.builder.fillStrided(stream, to, strides, sizes, rank, pattern,
+                                     elementBytes, site);
+  gpuasync_memset_strided(&frame.frame, stream, to, strides, sizes, rank,
+                          pattern, elementBytes, site);
+}
+inline void gpuasync_call_replayable(
+    FrameScope &frame, gpuasync_stream *const *streams, uint32_t count,
+    int32_t (*function)(const gpuasync_call *call, const void *arguments),
+    const void *arguments, uint32_t bytes, uint32_t site) {
+  if (frame.builder.isActive() && count == 1)
+    return frame.builder.call(*streams, function, arguments, bytes, site);
+  gpuasync_call_replayable(&frame.frame, streams, count, function, arguments,
+                           bytes, site);
+}
+inline gpuasync_event *
+gpuasync_event_export(FrameScope &frame, gpuasync_event *event, uint32_t site) {
+  event = frame.builder.real(event);
+  frame.builder.flush();
+  return gpuasync_event_export(&frame.frame, event, site);
+}
 
 /// Host-shared words that kernels spin on and the test sets.
 inline void openGate(uint32_t *flag) {

@@ -58,13 +58,13 @@ private:
 class RegionScope {
 public:
   RegionScope(FrameScope &frame, uint32_t site) : frame(frame), site(site) {
-    gpuasync_region_begin(frame, site);
+    frame.builder.begin(site);
   }
   RegionScope(const RegionScope &) = delete;
   ~RegionScope() { end(); }
   void end() {
     if (open)
-      gpuasync_region_end(frame, site);
+      frame.builder.end(site);
     open = false;
   }
 

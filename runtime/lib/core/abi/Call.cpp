@@ -200,8 +200,6 @@ void gpuasync_call_replayable(
                         function ? "null arguments" : "null function");
     frame->slot->counters.libraryCalls.add(1);
     const LibraryCall library = {function, arguments, bytes};
-    if (frame->region && count == 1)
-      return frame->region->call(*streams[0], library, site);
     if (frame->region)
       for (uint32_t i = 0; i < count; ++i)
         RETURN_IF_ERROR(frame->region->playBefore(*streams[i]));

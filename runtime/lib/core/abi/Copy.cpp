@@ -350,18 +350,49 @@ Status Copying::copyArray(StridedCopy &copy, Dims &dims) {
 // Entries
 //===----------------------------------------------------------------------===//
 
+Status gpuasync::copyBytes(Frame &frame, Stream &stream,
+                           const gpuasync_site *site, void *destination,
+                           const void *source, uint64_t bytes) {
+  if (__builtin_expect(bytes > INT64_MAX, 0))
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                      "too large: %ju elements of 1 bytes", bytes);
+  return Copying(frame, stream, site)
+      .copyBytes(static_cast<char *>(destination),
+                 static_cast<const char *>(source), bytes);
+}
+
+Status gpuasync::copyArray(Frame &frame, Stream &stream,
+                           const gpuasync_site *site, void *destination,
+                           const int64_t *destinationStrides,
+                           const void *source, const int64_t *sourceStrides,
+                           const int64_t *sizes, uint32_t rank,
+                           uint32_t elementBytes) {
+  if (!elementBytes)
+    return Status();
+  Extent from, to;
+  if (__builtin_expect(rank && (!sourceStrides || !destinationStrides), 0))
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT, "null strides");
+  RETURN_IF_ERROR(checkExtent(sizes, sourceStrides, rank, elementBytes, from));
+  RETURN_IF_ERROR(
+      checkExtent(sizes, destinationStrides, rank, elementBytes, to));
+  if (!to.bytes())
+    return Status();
+  Dims dims;
+  makeDims(sizes, destinationStrides, sourceStrides, rank, elementBytes, dims);
+  StridedCopy copy; // zeros behind the rank: copies are compared
+  copy.destination = destination;
+  copy.source = source;
+  copy.elementBytes = elementBytes;
+  return Copying(frame, stream, site).copyArray(copy, dims);
+}
+
 extern "C" {
 
 void gpuasync_memcpy(gpuasync_frame *memory, gpuasync_stream *stream,
                      void *destination, const void *source, uint64_t bytes,
                      uint32_t siteIndex) noexcept {
   transfer(memory, stream, siteIndex, [&](Frame &frame, auto *site) {
-    if (__builtin_expect(bytes > INT64_MAX, 0))
-      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                        "too large: %ju elements of 1 bytes", bytes);
-    return Copying(frame, *stream, site)
-        .copyBytes(static_cast<char *>(destination),
-                   static_cast<const char *>(source), bytes);
+    return copyBytes(frame, *stream, site, destination, source, bytes);
   });
 }
 
@@ -372,26 +403,9 @@ void gpuasync_memcpy_strided(gpuasync_frame *memory, gpuasync_stream *stream,
                              const int64_t *sizes, uint32_t rank,
                              uint32_t elementBytes,
                              uint32_t siteIndex) noexcept {
-  transfer(memory, stream, siteIndex, [&](Frame &frame, auto *site) -> Status {
-    if (!elementBytes)
-      return Status();
-    Extent from, to;
-    if (__builtin_expect(rank && (!sourceStrides || !destinationStrides), 0))
-      return makeStatus(GPUASYNC_INVALID_ARGUMENT, "null strides");
-    RETURN_IF_ERROR(
-        checkExtent(sizes, sourceStrides, rank, elementBytes, from));
-    RETURN_IF_ERROR(
-        checkExtent(sizes, destinationStrides, rank, elementBytes, to));
-    if (!to.bytes())
-      return Status();
-    Dims dims;
-    makeDims(sizes, destinationStrides, sourceStrides, rank, elementBytes,
-             dims);
-    StridedCopy copy; // zeros behind the rank: copies are compared
-    copy.destination = destination;
-    copy.source = source;
-    copy.elementBytes = elementBytes;
-    return Copying(frame, *stream, site).copyArray(copy, dims);
+  transfer(memory, stream, siteIndex, [&](Frame &frame, auto *site) {
+    return copyArray(frame, *stream, site, destination, destinationStrides,
+                     source, sourceStrides, sizes, rank, elementBytes);
   });
 }
 }

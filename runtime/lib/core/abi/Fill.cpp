@@ -89,6 +89,42 @@ Status Filling::fillByBytes(const StridedCopy &element, const char *pattern) {
   return Status();
 }
 
+Status gpuasync::fillArray(Frame &frame, Stream &stream,
+                           const gpuasync_site *site, void *destination,
+                           const int64_t *strides, const int64_t *sizes,
+                           uint32_t rank, const void *pattern,
+                           uint32_t elementBytes) {
+  if (elementBytes > 16 || __builtin_popcount(elementBytes) != 1)
+    return makeStatus(GPUASYNC_UNSUPPORTED,
+                      "fill with elements of %u bytes; 1, 2, 4, 8 and 16 can "
+                      "be filled",
+                      elementBytes);
+  if (__builtin_expect(!pattern || (rank && !strides), 0))
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                      pattern ? "null strides" : "null pattern");
+  Extent extent;
+  RETURN_IF_ERROR(checkExtent(sizes, strides, rank, elementBytes, extent));
+  if (!extent.bytes())
+    return Status();
+  Dims dims;
+  makeDims(sizes, strides, strides, rank, elementBytes, dims);
+  if (!dims.rank)
+    dims.at[dims.rank++] = {1, elementBytes, elementBytes};
+  StridedCopy first;
+  first.destination = destination;
+  first.elementBytes = elementBytes;
+  Filling filling(frame, stream, site);
+  const char *bytes = static_cast<const char *>(pattern);
+  return filling.forEachBox(
+      first, dims, /*isFill=*/true,
+      [&](StridedCopy &box, const Sides &sides) {
+        return filling.fillBox(box, sides, bytes);
+      },
+      [&](const StridedCopy &box) {
+        return filling.fillByBytes(box, bytes);
+      });
+}
+
 extern "C" {
 
 void gpuasync_memset(gpuasync_frame *memory, gpuasync_stream *stream,
@@ -111,36 +147,9 @@ void gpuasync_memset_strided(gpuasync_frame *memory, gpuasync_stream *stream,
                              const int64_t *sizes, uint32_t rank,
                              const void *pattern, uint32_t elementBytes,
                              uint32_t siteIndex) noexcept {
-  transfer(memory, stream, siteIndex, [&](Frame &frame, auto *site) -> Status {
-    if (elementBytes > 16 || __builtin_popcount(elementBytes) != 1)
-      return makeStatus(GPUASYNC_UNSUPPORTED,
-                        "fill with elements of %u bytes; 1, 2, 4, 8 and 16 can "
-                        "be filled",
-                        elementBytes);
-    if (__builtin_expect(!pattern || (rank && !strides), 0))
-      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                        pattern ? "null strides" : "null pattern");
-    Extent extent;
-    RETURN_IF_ERROR(checkExtent(sizes, strides, rank, elementBytes, extent));
-    if (!extent.bytes())
-      return Status();
-    Dims dims;
-    makeDims(sizes, strides, strides, rank, elementBytes, dims);
-    if (!dims.rank)
-      dims.at[dims.rank++] = {1, elementBytes, elementBytes};
-    StridedCopy first;
-    first.destination = destination;
-    first.elementBytes = elementBytes;
-    Filling filling(frame, *stream, site);
-    const char *bytes = static_cast<const char *>(pattern);
-    return filling.forEachBox(
-        first, dims, /*isFill=*/true,
-        [&](StridedCopy &box, const Sides &sides) {
-          return filling.fillBox(box, sides, bytes);
-        },
-        [&](const StridedCopy &box) {
-          return filling.fillByBytes(box, bytes);
-        });
+  transfer(memory, stream, siteIndex, [&](Frame &frame, auto *site) {
+    return fillArray(frame, *stream, site, destination, strides, sizes, rank,
+                     pattern, elementBytes);
   });
 }
 }

@@ -251,6 +251,10 @@ Status Frame::follow(Stream &stream) {
   return ahead->timeline.isIdle() ? Status() : join(stream, *ahead);
 }
 
+bool Frame::playFirst(Stream &stream, const gpuasync_site *site) {
+  return run(site, [&] { return region->playBefore(stream); });
+}
+
 void Frame::resolveAliases(Stream &stream, bool idle) {
   for (Stream *each = streams; each; each = each->next) {
     if (each->aliasOf != &stream)

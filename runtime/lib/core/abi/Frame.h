@@ -154,6 +154,16 @@ struct Frame {
   void resolveAliases(Stream &stream, bool idle);
   /// The pass whose time is taken is over.
   void endTimed(bool waited);
+  /// Before a copy or a fill of the stream's: what a region has recorded comes
+  /// first. False after an error.
+  bool beginWork(Stream &stream, const gpuasync_site *site) {
+    if (__builtin_expect(region != nullptr, 0) && !playFirst(stream, site))
+      return false;
+    stream.note(site);
+    return true;
+  }
+  /// Plays what the region that the frame is in has recorded.
+  bool playFirst(Stream &stream, const gpuasync_site *site);
   /// Whether `stream` is one of this frame's that can be given work; fails the
   /// frame otherwise.
   bool owns(Stream *stream, const gpuasync_site *site) {

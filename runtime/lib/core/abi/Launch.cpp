@@ -91,7 +91,7 @@ extern "C" void gpuasync_launch(gpuasync_frame *memory, gpuasync_stream *stream,
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                         config ? "null parameters" : "null launch config");
     if (frame->region)
-      return frame->region->launch(*stream, *config, site);
+      RETURN_IF_ERROR(frame->region->playBefore(*stream));
     const gpuasync_kernel *kernel = nullptr;
     NativeFunction function = nullptr;
     RETURN_IF_ERROR(frame->instance->findKernel(site, kernel, function));

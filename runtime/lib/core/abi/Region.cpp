@@ -44,9 +44,7 @@ namespace {
 
 /// The entries of the runtime.
 struct Calls {
-  static gpuasync_stream *create(gpuasync_frame *frame, uint32_t site) {
-    return gpuasync_stream_create(frame, site);
-  }
+  static constexpr auto create = gpuasync_stream_create;
   static void destroy(gpuasync_frame *frame, gpuasync_stream *stream,
                       uint32_t site) {
     gpuasync_stream_destroy(frame, stream, 0, site);
@@ -70,20 +68,29 @@ struct Calls {
 
 } // namespace
 
-/// Says what is wrong with the call, or with the fragment.
-static Status check(const Frame &frame, const gpuasync_fragment *fragment,
-                    gpuasync_stream *const *lanes, const void *block) {
+/// Finds what is known of the fragment, unless something is wrong with it or
+/// with the call.
+static Status prepare(Frame &frame, const gpuasync_fragment *fragment,
+                      gpuasync_stream *const *lanes, const void *block,
+                      const PreparedFragment *&out) {
   if (!frame.regionDepth)
     return makeStatus(GPUASYNC_INVALID_ARGUMENT, "a fragment in no region");
   if (!fragment)
     return makeStatus(GPUASYNC_INVALID_ARGUMENT, "null fragment");
-  RETURN_IF_ERROR(checkFragment(*fragment));
+  RETURN_IF_ERROR(regionsOf(*frame.instance).prepare(*fragment, out));
   if ((fragment->laneCount && !lanes) || (fragment->argumentBytes && !block))
     return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                       lanes ? "null arguments" : "null lanes");
-  for (uint32_t i = 0; i < fragment->commandCount; ++i)
-    RETURN_IF_ERROR(checkArguments(*fragment, fragment->commands[i], block));
   return Status();
+}
+
+static bool ownsLanes(Frame &frame, const gpuasync_fragment &fragment,
+                      gpuasync_stream *const *lanes,
+                      const gpuasync_site *site) {
+  for (uint32_t i = 0; i < fragment.laneCount; ++i)
+    if (lanes[i] && !frame.owns(lanes[i], site))
+      return false;
+  return true;
 }
 
 extern "C" {
@@ -93,17 +100,40 @@ bool gpuasync_check_fragment(gpuasync_frame *memory,
                              gpuasync_stream *const *lanes,
                              const void *arguments) noexcept {
   Frame *frame = Frame::of(memory);
-  return frame->usable() &&
-         frame->run(fragment ? frame->siteAt(fragment->site) : nullptr,
-                    [&] { return check(*frame, fragment, lanes, arguments); });
+  if (!frame->usable())
+    return false;
+  const gpuasync_site *site =
+      fragment ? frame->siteAt(fragment->site) : nullptr;
+  const PreparedFragment *prepared = nullptr;
+  return frame->run(site, [&]() -> Status {
+    RETURN_IF_ERROR(prepare(*frame, fragment, lanes, arguments, prepared));
+    for (uint32_t i = 0; i < fragment->commandCount; ++i)
+      RETURN_IF_ERROR(
+          checkArguments(*fragment, fragment->commands[i], arguments));
+    return Status();
+  }) && ownsLanes(*frame, *fragment, lanes, site);
 }
 
-void gpuasync_region_add(gpuasync_frame *frame,
+void gpuasync_region_add(gpuasync_frame *memory,
                          const gpuasync_fragment *fragment,
                          gpuasync_stream *const *lanes,
                          const void *arguments) noexcept {
-  if (gpuasync_check_fragment(frame, fragment, lanes, arguments))
-    makeCommands(Calls(), frame, *fragment, lanes, arguments);
+  Frame *frame = Frame::of(memory);
+  if (!frame->region || !frame->usable()) {
+    if (gpuasync_check_fragment(memory, fragment, lanes, arguments))
+      makeCommands(Calls(), memory, *fragment, lanes, arguments);
+    return;
+  }
+  const gpuasync_site *site =
+      fragment ? frame->siteAt(fragment->site) : nullptr;
+  const PreparedFragment *prepared = nullptr;
+  if (frame->run(site,
+                 [&] {
+                   return prepare(*frame, fragment, lanes, arguments, prepared);
+                 }) &&
+      ownsLanes(*frame, *fragment, lanes, site))
+    frame->run(site,
+               [&] { return frame->region->add(*prepared, lanes, arguments); });
 }
 
 void gpuasync_region_run(gpuasync_frame *memory,

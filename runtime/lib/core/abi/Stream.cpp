@@ -39,12 +39,6 @@ static Status wrapExternal(Frame &frame, void *native, Stream *&out) {
   return Status();
 }
 
-/// What the call may hand to others is enqueued before it.
-static bool playFirst(Frame &frame, Stream &stream, const gpuasync_site *site) {
-  return !frame.region ||
-         frame.run(site, [&] { return frame.region->playBefore(stream); });
-}
-
 static Status checkEvent(Frame &frame, gpuasync_event *handle, Event *&out) {
   out = Event::of(handle);
   if (!out->isCurrent(handle))
@@ -183,7 +177,7 @@ void *gpuasync_stream_native(gpuasync_frame *memory, gpuasync_stream *stream,
   Frame *frame = Frame::of(memory);
   const gpuasync_site *site = frame->siteAt(siteIndex);
   if (!frame->usable() || !frame->owns(stream, site) ||
-      !playFirst(*frame, *stream, site))
+      (frame->region && !frame->playFirst(*stream, site)))
     return nullptr;
   stream->note(site);
   frame->driver->suspend(); // what follows is the library's
@@ -227,7 +221,7 @@ void gpuasync_stream_wait(gpuasync_frame *memory, gpuasync_stream *stream,
     Event *event = nullptr;
     RETURN_IF_ERROR(checkEvent(*frame, handle, event));
     if (frame->region)
-      return frame->region->wait(*stream, *event, site);
+      return frame->region->wait(*stream, *event);
     // A host wait on the stream covers it.
     stream->noteWait(event, event->generation);
     return frame->driver->streamWaitEvent(stream->native, event->native);
@@ -263,9 +257,7 @@ gpuasync_event *gpuasync_event_record(gpuasync_frame *memory,
         RETURN_IF_ERROR(frame->context->events.take(frame->slot, event));
         Status status =
             frame->region
-                ? guard([&] {
-                    return frame->region->record(*event, *stream, site);
-                  })
+                ? guard([&] { return frame->region->record(*event, *stream); })
                 : frame->driver->recordEvent(event->native, stream->native);
         if (__builtin_expect(!status.ok(), 0))
           frame->context->events.give(frame->slot, event);

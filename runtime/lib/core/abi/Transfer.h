@@ -121,18 +121,14 @@ struct Transfer {
     }
     return Status();
   }
-  /// In a region: `record` says in `recorded` whether the region holds the
-  /// work. If it cannot, what is ahead of it is played.
+  /// Of a command that is added to a region: `record` says in `recorded`
+  /// whether the region holds the work.
   template <typename Record>
   Status inRegion(bool &recorded, Record record) {
-    if (__builtin_expect(!frame.region, 1))
+    if (__builtin_expect(!frame.region || !frame.region->isAdding(), 1))
       return Status();
     RETURN_IF_ERROR(record(*frame.region));
-    if (recorded)
-      return Status();
-    RETURN_IF_ERROR(frame.region->playBefore(stream));
-    stream.note(site);
-    return Status();
+    return recorded ? Status() : frame.region->refuse();
   }
   /// Whether all work of the stream is done.
   bool isIdle();
@@ -182,12 +178,22 @@ void transfer(gpuasync_frame *memory, Stream *stream, uint32_t siteIndex,
               Body body) {
   Frame *frame = Frame::of(memory);
   const gpuasync_site *site = frame->siteAt(siteIndex);
-  if (!frame->usable() || !frame->owns(stream, site))
-    return;
-  if (!frame->region)
-    stream->note(site); // else when it is played
-  frame->run(site, [&] { return body(*frame, site); });
+  if (frame->usable() && frame->owns(stream, site) &&
+      frame->beginWork(*stream, site))
+    frame->run(site, [&] { return body(*frame, site); });
 }
+
+/// As the entries of RuntimeABI.h, on a stream that can be given work.
+Status copyBytes(Frame &frame, Stream &stream, const gpuasync_site *site,
+                 void *destination, const void *source, uint64_t bytes);
+Status copyArray(Frame &frame, Stream &stream, const gpuasync_site *site,
+                 void *destination, const int64_t *destinationStrides,
+                 const void *source, const int64_t *sourceStrides,
+                 const int64_t *sizes, uint32_t rank, uint32_t elementBytes);
+Status fillArray(Frame &frame, Stream &stream, const gpuasync_site *site,
+                 void *destination, const int64_t *strides,
+                 const int64_t *sizes, uint32_t rank, const void *pattern,
+                 uint32_t elementBytes);
 
 } // namespace gpuasync
 

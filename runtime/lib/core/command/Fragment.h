@@ -19,7 +19,7 @@ static_assert(sizeof(gpuasync_command) == 48 && sizeof(gpuasync_copy) == 32 &&
               sizeof(gpuasync_copy_strided) == 32 &&
               sizeof(gpuasync_fill) == 48 &&
               sizeof(gpuasync_replayable) == 16 &&
-              sizeof(gpuasync_block) % 16 == 0);
+              sizeof(gpuasync_launch_config) % 16 == 0);
 
 /// Says what is wrong with a fragment, whatever its arguments are.
 Status checkFragment(const gpuasync_fragment &fragment);
@@ -42,11 +42,11 @@ inline bool hasConfig(const gpuasync_command &launch) {
   return launch.config != GPUASYNC_NO_CONFIG;
 }
 /// The launch's config, with its parameters.
-inline gpuasync_block configOf(const gpuasync_fragment &fragment,
+inline gpuasync_launch_config configOf(const gpuasync_fragment &fragment,
                                const gpuasync_command &launch,
                                const void *block) {
   const char *at = static_cast<const char *>(block) + launch.argument;
-  gpuasync_block config;
+  gpuasync_launch_config config;
   if (hasConfig(launch)) {
     memcpy(&config,
            static_cast<const char *>(fragment.constants) + launch.config,
@@ -104,7 +104,7 @@ void makeCommands(Calls calls, gpuasync_frame *frame,
     const gpuasync_command &command = fragment.commands[i];
     gpuasync_stream *stream = lanes[command.lane];
     if (!stream && !(stream = own[command.lane]))
-      stream = own[command.lane] = calls.create(frame, command.site);
+      stream = own[command.lane] = calls.create(frame, 0, command.site);
     forEachWait(
         fragment, command,
         [&](uint32_t index) {
@@ -115,7 +115,7 @@ void makeCommands(Calls calls, gpuasync_frame *frame,
         });
     switch (command.kind) {
     case GPUASYNC_COMMAND_LAUNCH: {
-      const gpuasync_block config = configOf(fragment, command, block);
+      const gpuasync_launch_config config = configOf(fragment, command, block);
       calls.launch(frame, stream, command.site, &config);
       break;
     }
@@ -149,7 +149,7 @@ void makeCommands(Calls calls, gpuasync_frame *frame,
     }
     default: {
       const auto &call = argumentsAs<gpuasync_replayable>(command, block);
-      calls.call(frame, stream, call.function, behind(call),
+      calls.call(frame, &stream, 1, call.function, behind(call),
                  command.argumentBytes - uint32_t(sizeof(call)), command.site);
     }
     }

@@ -7,6 +7,8 @@
 
 #include "core/region/Recorder.h"
 
+#include "core/abi/Transfer.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -23,80 +25,78 @@ uint32_t Recorder::meet(Stream &stream) {
   return stream.regionNumber;
 }
 
+/// Of the arguments of a predicted item some are new, and not all are checked.
+void Recorder::abandonItem() {
+  Item &item = predicted->recording.items[matchedItems];
+  item.stale = true;
+  for (size_t i = item.firstCall; i < predicted->recording.endOf(item); ++i)
+    predicted->markDirty(i);
+}
+
 void Recorder::diverge() {
-  recording.assign(predicted->recording, matched);
+  if (isOpen)
+    abandonItem();
+  recording.assign(predicted->recording, matchedItems + isOpen, matched);
+  if (isOpen)
+    recording.items.back().to = command;
   regions->give(key, std::move(predicted));
 }
 
-Status Recorder::launch(Stream &stream, const gpuasync_launch_config &block,
-                        const gpuasync_site *site) {
-  RETURN_IF_ERROR(bound());
-  const uint32_t number = numberOf(stream);
-  const size_t bytes = Recording::paramsOffset + block.paramBytes;
-  Call *call = match(Command::Kind::Launch, number, site, bytes);
-  unsigned char *arguments = nullptr;
-  if (__builtin_expect(call != nullptr, 1)) {
-    arguments = predicted->recording.argumentsOf(*call);
-    if (__builtin_expect(memcmp(arguments, &block, Recording::blockBytes) ==
-                                 0 &&
-                             memcmp(arguments + Recording::paramsOffset,
-                                    block.params, block.paramBytes) == 0,
+Call *Recorder::match(Command::Kind kind, uint32_t stream, size_t bytes,
+                      Staged staged) {
+  if (!predicted)
+    return nullptr;
+  std::vector<Call> &calls = predicted->recording.calls;
+  if (__builtin_expect(matched < calls.size(), 1)) {
+    Call &call = calls[matched];
+    if (__builtin_expect(call.command == command && call.kind == kind &&
+                             call.staged == staged && call.stream == stream &&
+                             call.bytes == bytes &&
+                             matched <
+                                 predicted->recording.endOf(
+                                     predicted->recording.items[matchedItems]),
                          1)) {
-      frame->slot->counters.launches.add(1);
-      return Status();
-    }
-    if (!predicted->recording.takes(*call, block)) {
-      --matched;
-      diverge();
-      call = nullptr;
+      ++matched;
+      return &call;
     }
   }
-  const gpuasync_kernel *kernel = nullptr;
-  NativeFunction function = nullptr;
-  bool empty = false;
-  RETURN_IF_ERROR(frame->instance->findKernel(site, kernel, function));
-  RETURN_IF_ERROR(checkBlock(*frame->context, *kernel, block, empty));
-  frame->slot->counters.launches.add(1);
-  if (call) {
-    predicted->markDirty(matched - 1);
-  } else {
-    call = &recording.append(Command::Kind::Launch, number, site, bytes);
-    arguments = recording.argumentsOf(*call);
-  }
-  call->empty = empty;
-  memcpy(arguments, &block, sizeof(block));
-  memcpy(arguments + Recording::paramsOffset, block.params, block.paramBytes);
-  return Status();
+  diverge();
+  return nullptr;
 }
 
+Call &Recorder::append(Command::Kind kind, uint32_t stream,
+                       const gpuasync_site *site, size_t bytes, Staged staged) {
+  Call &call = recording.append(kind, stream, site, bytes, staged);
+  call.command = command;
+  return call;
+}
+
+template <typename Arguments>
 Status Recorder::putArguments(Command::Kind kind, Stream &stream,
-                              const void *arguments, size_t bytes,
+                              const Arguments &arguments,
                               const gpuasync_site *site) {
-  RETURN_IF_ERROR(bound());
   const uint32_t number = numberOf(stream);
-  if (Call *call = match(kind, number, site, bytes)) {
-    unsigned char *old = predicted->recording.argumentsOf(*call);
-    if (memcmp(old, arguments, bytes) != 0) {
-      memcpy(old, arguments, bytes);
+  Call *call = match(kind, number, sizeof(arguments), Staged::No);
+  const bool isNew = !call;
+  if (isNew)
+    call = &append(kind, number, site, sizeof(arguments), Staged::No);
+  unsigned char *old = current().argumentsOf(*call);
+  if (isNew || memcmp(old, &arguments, sizeof(arguments)) != 0) {
+    memcpy(old, &arguments, sizeof(arguments));
+    if (!isNew)
       predicted->markDirty(matched - 1);
-    }
-    return Status();
   }
-  Call &call = recording.append(kind, number, site, bytes);
-  memcpy(recording.argumentsOf(call), arguments, bytes);
   return Status();
 }
 
-Status Recorder::copy(Stream &stream, const ByteCopy &copy,
-                      const gpuasync_site *site) {
-  return putArguments(Command::Kind::CopyBytes, stream, &copy, sizeof(copy),
-                      site);
-}
-
-Status Recorder::copy(Stream &stream, const StridedCopy &copy,
-                      const gpuasync_site *site) {
-  return putArguments(Command::Kind::Copy, stream, &copy, sizeof(copy), site);
-}
+template Status Recorder::putArguments(Command::Kind, Stream &,
+                                       const ByteCopy &, const gpuasync_site *);
+template Status Recorder::putArguments(Command::Kind, Stream &,
+                                       const StridedCopy &,
+                                       const gpuasync_site *);
+template Status Recorder::putArguments(Command::Kind, Stream &,
+                                       const StridedFill &,
+                                       const gpuasync_site *);
 
 /// `recorded`: it is the last call then, and its staging is nobody else's.
 template <typename Copy>
@@ -106,7 +106,6 @@ Status Recorder::putStaged(Staged staged, Stream &stream, Copy &copy,
   recorded = false;
   if (stream.external || bytes > maxStagedBytes - stagedBytes)
     return Status();
-  RETURN_IF_ERROR(bound());
   // What it holds the device may still be reading.
   if (predicted && !predicted->isDone())
     diverge();
@@ -115,7 +114,7 @@ Status Recorder::putStaged(Staged staged, Stream &stream, Copy &copy,
   constexpr auto kind = std::is_same_v<Copy, ByteCopy>
                             ? Command::Kind::CopyBytes
                             : Command::Kind::Copy;
-  Call *call = match(kind, number, site, sizeof(copy), staged);
+  Call *call = match(kind, number, sizeof(copy), staged);
   PoolAllocation *held = call ? call->staging : nullptr;
   struct Guard {
     MemoryPool &memory;
@@ -138,11 +137,11 @@ Status Recorder::putStaged(Staged staged, Stream &stream, Copy &copy,
     }
   }
   if (!call)
-    call = &recording.append(kind, number, site, sizeof(copy), staged);
+    call = &append(kind, number, site, sizeof(copy), staged);
   if (fresh.block)
     std::swap(call->staging, fresh.block);
   setStaging(copy, staged, call->staging->pointer);
-  Recording &calls = predicted ? predicted->recording : recording;
+  Recording &calls = current();
   if (!predicted ||
       memcmp(calls.argumentsOf(*call), &copy, sizeof(copy)) != 0) {
     memcpy(calls.argumentsOf(*call), &copy, sizeof(copy));
@@ -166,66 +165,379 @@ bool Recorder::writes(const char *source, uint64_t bytes) const {
   return false;
 }
 
-Status Recorder::fill(Stream &stream, const StridedFill &fill,
-                      const gpuasync_site *site) {
-  return putArguments(Command::Kind::Fill, stream, &fill, sizeof(fill), site);
+Status Recorder::refuse() {
+  refused = true;
+  return makeStatus(GPUASYNC_UNAVAILABLE, "it cannot be recorded");
 }
 
-Status Recorder::call(Stream &stream, const LibraryCall &library,
-                      const gpuasync_site *site) {
-  RETURN_IF_ERROR(bound());
-  const uint32_t number = numberOf(stream);
-  Call *call =
-      match(Command::Kind::Captured, number, site, Recording::bytesOf(library));
-  if (call && predicted->recording.libraryOf(*call) == library)
-    return Status();
-  if (call && predicted->exactCalls) {
-    --matched;
+/// The lanes get their numbers, and the item is the predicted one or a new one.
+void Recorder::beginItem(uint32_t first) {
+  const gpuasync_fragment &fragment = adds->fragment;
+  from = command = first;
+  for (uint32_t i = 0; i < fragment.laneCount; ++i) {
+    if (laneStreams[i]) {
+      numbers[i] = numberOf(*laneStreams[i]);
+      continue;
+    }
+    numbers[i] = static_cast<uint32_t>(streams.size());
+    streams.push_back(nullptr);
+  }
+  Item *item = nextItem();
+  if (item && (item->prepared != adds || item->from != first ||
+               (fragment.laneCount &&
+                memcmp(numbers, &predicted->recording.lanes[item->lanes],
+                       fragment.laneCount * sizeof(uint32_t)) != 0)))
     diverge();
-    call = nullptr;
+  changed = 0;
+  if (predicted && (item->stale || memcmp(predicted->recording.at(item->block),
+                                          block, fragment.argumentBytes) != 0))
+    compare(*item);
+  if (!predicted)
+    recording.append(*adds, first, numbers, block);
+  isOpen = true;
+}
+
+/// Finds the commands whose arguments are others than last time, unless no
+/// update makes them of what the graph has.
+void Recorder::compare(Item &item) {
+  const gpuasync_fragment &fragment = adds->fragment;
+  Recording &old = predicted->recording;
+  unsigned char *mine = old.at(item.block);
+  for (size_t i = item.firstCall; i < old.endOf(item); ++i) {
+    const Call &call = old.calls[i];
+    const gpuasync_command &its = fragment.commands[call.command];
+    if ((call.kind == Command::Kind::Launch && !call.config &&
+         !canBecome(old.blockOf(call), configOf(fragment, its, block))) ||
+        (call.kind == Command::Kind::Captured && predicted->exactCalls &&
+         memcmp(mine + its.argument,
+                static_cast<const char *>(block) + its.argument,
+                its.argumentBytes) != 0))
+      return diverge();
   }
-  if (call) {
-    predicted->recording.setLibrary(*call, library);
-    predicted->markDirty(matched - 1);
-    return Status();
+  for (uint32_t i = from; i < fragment.commandCount; ++i) {
+    const gpuasync_command &its = fragment.commands[i];
+    if (item.stale || memcmp(mine + its.argument,
+                             static_cast<const char *>(block) + its.argument,
+                             its.argumentBytes) != 0)
+      changed |= uint64_t(1) << i;
   }
-  recording.setLibrary(recording.append(Command::Kind::Captured, number, site,
-                                        Recording::bytesOf(library)),
-                       library);
+  memcpy(mine, block, fragment.argumentBytes);
+}
+
+/// Its commands end before `to`.
+void Recorder::endItem(uint32_t to) {
+  command = to;
+  if (predicted) {
+    Item &item = predicted->recording.items[matchedItems];
+    if (__builtin_expect(
+            item.to == to && matched == predicted->recording.endOf(item), 1)) {
+      item.stale = false;
+      ++matchedItems;
+      isOpen = false;
+      return;
+    }
+    diverge();
+  }
+  isOpen = false;
+  if (from == to)
+    recording.items.pop_back();
+  else
+    recording.items.back().to = to;
+}
+
+/// A lane that was none gets a stream, which ends with the part.
+Status Recorder::takeOwn(uint32_t number, Stream *&out) {
+  RETURN_IF_ERROR(frame->context->streams.take(frame->slot, out));
+  streams[number] = out;
+  out->region = this;
+  out->regionNumber = number;
+  given.push(out);
   return Status();
 }
 
-Status Recorder::record(Event &event, Stream &stream,
-                        const gpuasync_site *site) {
-  RETURN_IF_ERROR(bound());
-  const uint32_t number = numberOf(stream);
-  if (!match(Command::Kind::Record, number, site, 0))
-    recording.append(Command::Kind::Record, number, site, 0).event = events;
+/// Plays what comes before a command of the fragment, whose lanes are streams
+/// from then on.
+Status Recorder::cut(uint32_t number) {
+  if (isOpen)
+    endItem(number);
+  for (uint32_t i = 0; i < adds->fragment.laneCount; ++i) {
+    if (laneStreams[i])
+      continue;
+    Stream *own = nullptr;
+    RETURN_IF_ERROR(frame->context->streams.take(frame->slot, own));
+    own->frame = frame;
+    linkFront(frame->streams, own);
+    ownLanes |= uint64_t(1) << i;
+    laneStreams[i] = own;
+    if (!streams.empty()) { // those of the item
+      streams[numbers[i]] = own;
+      own->region = this;
+      own->regionNumber = numbers[i];
+    }
+  }
+  return play();
+}
+
+/// Has the stream of a command wait for what it waits for in earlier items,
+/// which are played.
+Status Recorder::waitForEarlier(const gpuasync_command &waiting) {
+  Stream &stream = *laneStreams[waiting.lane];
+  RETURN_IF_ERROR(frame->follow(stream));
+  Status status;
+  auto waitFor = [&](uint32_t lane) {
+    Stream &other = laneStreams[lane]->work();
+    if (&other != &stream && status.ok())
+      status = frame->join(stream, other);
+  };
+  forEachWait(
+      adds->fragment, waiting,
+      [&](uint32_t index) { waitFor(adds->fragment.commands[index].lane); },
+      waitFor);
+  return status;
+}
+
+bool Recorder::needsEarlier(const gpuasync_command &command) const {
+  bool needs = false;
+  forEachWait(
+      adds->fragment, command, [&](uint32_t index) { needs |= index < from; },
+      [&](uint32_t) { needs |= from != 0; });
+  return needs;
+}
+
+Status Recorder::add(const PreparedFragment &prepared,
+                     gpuasync_stream *const *lanes, const void *arguments) {
+  const gpuasync_fragment &fragment = prepared.fragment;
+  RETURN_IF_ERROR(bound(fragment.commandCount));
+  adds = &prepared;
+  block = arguments;
+  command = 0;
+  ownLanes = 0;
+  if (fragment.laneCount)
+    memcpy(laneStreams, lanes, fragment.laneCount * sizeof(*lanes));
+  frame->slot->counters.launches.add(prepared.launches);
+  frame->slot->counters.libraryCalls.add(prepared.libraryCalls);
+  Status status = guard([&] { return addCommands(); });
+  if (!status.ok())
+    status = locate(frame->context->noteFault(std::move(status)),
+                    frame->siteAt(fragment.commands[command].site));
+  for (uint32_t i = 0; ownLanes >> i; ++i) {
+    if (!(ownLanes >> i & 1))
+      continue;
+    Stream &own = *laneStreams[i];
+    const bool isIdle = own.timeline.isIdle();
+    frame->resolveAliases(own, isIdle);
+    unlink(frame->streams, &own);
+    if (!give(own))
+      frame->end(own, isIdle);
+  }
+  return status;
+}
+
+Status Recorder::addCommands() {
+  const uint32_t count = adds->fragment.commandCount;
+  if (!count)
+    return Status();
+  beginItem(0);
+  uint32_t number = 0;
+  if (__builtin_expect(predicted && !changed, 1)) {
+    // Only what memory the others work on can be new.
+    const Recording &old = predicted->recording;
+    const Item &item = old.items[matchedItems];
+    const size_t end = old.endOf(item);
+    if (__builtin_expect(item.to == count, 1)) {
+      for (uint32_t each : adds->looked) {
+        while (matched < end && old.calls[matched].command < each)
+          ++matched;
+        RETURN_IF_ERROR(addCommand(each));
+        number = each + 1;
+        if (!predicted || !isOpen)
+          break;
+      }
+      if (predicted && isOpen) {
+        matched = end;
+        endItem(count);
+        return Status();
+      }
+    }
+  }
+  for (; number < count; ++number) {
+    const gpuasync_command &command = adds->fragment.commands[number];
+    if (isOpen && from && needsEarlier(command))
+      RETURN_IF_ERROR(cut(number));
+    if (!isOpen) {
+      RETURN_IF_ERROR(waitForEarlier(command));
+      beginItem(number);
+    }
+    RETURN_IF_ERROR(addCommand(number));
+  }
+  if (isOpen)
+    endItem(count);
+  return Status();
+}
+
+Status Recorder::addLaunch(uint32_t number, Call *call) {
+  const gpuasync_fragment &fragment = adds->fragment;
+  const gpuasync_command &launch = fragment.commands[number];
+  const gpuasync_site *site = frame->siteAt(launch.site);
+  const gpuasync_launch_config config = configOf(fragment, launch, block);
+  const gpuasync_kernel *kernel = nullptr;
+  NativeFunction function = nullptr;
+  bool empty = false;
+  RETURN_IF_ERROR(frame->instance->findKernel(site, kernel, function));
+  RETURN_IF_ERROR(checkBlock(*frame->context, *kernel, config, empty));
+  if (!call) {
+    call = &append(Command::Kind::Launch, numbers[launch.lane], site, 0,
+                   Staged::No);
+    if (hasConfig(launch))
+      call->config = reinterpret_cast<const gpuasync_launch_config *>(
+          static_cast<const char *>(fragment.constants) + launch.config);
+  }
+  call->empty = empty;
+  return Status();
+}
+
+Status Recorder::transfer(const gpuasync_command &command, Stream &stream,
+                          const gpuasync_site *site) {
+  switch (command.kind) {
+  case GPUASYNC_COMMAND_COPY: {
+    const auto &copy = argumentsAs<gpuasync_copy>(command, block);
+    return copyBytes(*frame, stream, site, copy.destination, copy.source,
+                     copy.bytes);
+  }
+  case GPUASYNC_COMMAND_COPY_STRIDED: {
+    const auto &copy = argumentsAs<gpuasync_copy_strided>(command, block);
+    const auto *sizes = static_cast<const int64_t *>(behind(copy));
+    return copyArray(*frame, stream, site, copy.destination, sizes + copy.rank,
+                     copy.source, sizes + 2 * copy.rank, sizes, copy.rank,
+                     copy.elementBytes);
+  }
+  default: {
+    const auto &fill = argumentsAs<gpuasync_fill>(command, block);
+    const bool isStrided = command.kind == GPUASYNC_COMMAND_FILL_STRIDED;
+    const int64_t count = static_cast<int64_t>(fill.count), dense = 1;
+    if (!isStrided && fill.count > INT64_MAX)
+      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                        "too large: %ju elements of %u bytes", fill.count,
+                        fill.elementBytes);
+    const auto *sizes = static_cast<const int64_t *>(behind(fill));
+    return fillArray(*frame, stream, site, fill.destination,
+                     isStrided ? sizes + fill.rank : &dense,
+                     isStrided ? sizes : &count, isStrided ? fill.rank : 1,
+                     fill.pattern, fill.elementBytes);
+  }
+  }
+}
+
+Status Recorder::addCommand(uint32_t number) {
+  const gpuasync_fragment &fragment = adds->fragment;
+  const gpuasync_command &added = fragment.commands[number];
+  const gpuasync_site *site = frame->siteAt(added.site);
+  const bool isChanged = !predicted || (changed >> number & 1);
+  command = number;
+  if (isChanged)
+    RETURN_IF_ERROR(checkArguments(fragment, added, block));
+  if (added.kind == GPUASYNC_COMMAND_LAUNCH ||
+      added.kind == GPUASYNC_COMMAND_CALL) {
+    const bool isLaunch = added.kind == GPUASYNC_COMMAND_LAUNCH;
+    const auto kind =
+        isLaunch ? Command::Kind::Launch : Command::Kind::Captured;
+    Call *call =
+        match(kind, numbers[added.lane], added.argumentBytes, Staged::No);
+    if (call && !isChanged)
+      return Status();
+    if (isLaunch)
+      RETURN_IF_ERROR(addLaunch(number, call));
+    else if (!call)
+      append(kind, numbers[added.lane], site, 0, Staged::No);
+    if (predicted) {
+      predicted->markDirty(matched - 1);
+    } else {
+      Call &last = recording.calls.back();
+      last.arguments = recording.items.back().block + added.argument;
+      last.bytes = added.argumentBytes;
+    }
+    return Status();
+  }
+  // One that reaches the device's memory only is what it was.
+  if (predicted && !isChanged &&
+      (added.flags & GPUASYNC_COMMAND_DEVICE_MEMORY)) {
+    const Recording &old = predicted->recording;
+    const size_t end = old.endOf(old.items[matchedItems]);
+    while (matched < end && old.calls[matched].command == number)
+      ++matched;
+    return Status();
+  }
+  const size_t calls = callCount();
+  Stream *stream = laneStreams[added.lane];
+  if (!stream) {
+    stream = &standIn;
+    standIn.region = this;
+    standIn.regionNumber = numbers[added.lane];
+  }
+  adding = true;
+  refused = false;
+  Status status = guard([&] { return transfer(added, *stream, site); });
+  adding = false;
+  if (!refused) {
+    // It may have been more boxes last time.
+    if (predicted && status.ok()) {
+      const Recording &old = predicted->recording;
+      if (matched < old.endOf(old.items[matchedItems]) &&
+          old.calls[matched].command == number) {
+        command = number + 1;
+        diverge();
+      }
+    }
+    return status;
+  }
+  // Without what it may have recorded it goes to its stream.
+  if (callCount() > calls) {
+    if (predicted) {
+      matched = calls;
+      diverge();
+    }
+    recording.truncate(calls, frame->context->memory);
+    while (!writesLater.empty() && writesLater.back().call >= calls)
+      writesLater.pop_back();
+  }
+  RETURN_IF_ERROR(cut(number));
+  RETURN_IF_ERROR(waitForEarlier(added));
+  stream = laneStreams[added.lane];
+  stream->note(site);
+  return transfer(added, *stream, site);
+}
+
+Status Recorder::record(Event &event, Stream &stream) {
+  RETURN_IF_ERROR(bound(1));
+  putEvent(/*isWait=*/false, numberOf(stream), events);
   event.region = this;
   event.regionNumber = events++;
   return Status();
 }
 
-Status Recorder::wait(Stream &stream, Event &event, const gpuasync_site *site) {
+Status Recorder::wait(Stream &stream, Event &event) {
   if (event.region == this)
-    RETURN_IF_ERROR(bound());
+    RETURN_IF_ERROR(bound(1));
   if (event.region != this) {
     // Another's, or of a part that has been played.
     RETURN_IF_ERROR(playBefore(stream));
     stream.note(nullptr);
     return frame->driver->streamWaitEvent(stream.native, event.native);
   }
-  const uint32_t number = numberOf(stream);
-  Call *call = match(Command::Kind::Wait, number, site, 0);
-  if (call && call->event == event.regionNumber)
-    return Status();
-  if (call) {
-    --matched;
-    diverge();
-  }
-  recording.append(Command::Kind::Wait, number, site, 0).event =
-      event.regionNumber;
+  putEvent(/*isWait=*/true, numberOf(stream), event.regionNumber);
   return Status();
+}
+
+void Recorder::putEvent(bool isWait, uint32_t stream, uint32_t event) {
+  const Item *item = nextItem();
+  if (item && !item->prepared && item->isWait == isWait &&
+      item->stream == stream && item->event == event) {
+    ++matchedItems;
+    return;
+  }
+  if (item)
+    diverge();
+  recording.appendEvent(isWait, stream, event);
 }
 
 bool Recorder::give(Stream &stream) {
@@ -270,6 +582,8 @@ Stream *Recorder::findGraphStream() {
   Stream *busy = nullptr, *kept = nullptr;
   ahead.clear();
   for (Stream *stream : streams) {
+    if (!stream)
+      continue;
     Stream *work = &stream->work();
     // Of a caller's stream nobody knows what is on it.
     if (work->external || !work->timeline.isIdle()) {
@@ -289,7 +603,11 @@ Stream *Recorder::findGraphStream() {
     for (Stream *each : ahead)
       if (each->frame)
         return each; // which it is behind anyway
-    Stream *on = kept ? kept : streams.front();
+    Stream *on = kept;
+    for (size_t i = 0; i < streams.size() && !on; ++i)
+      on = streams[i];
+    if (!on)
+      return nullptr;
     if (on->aliasOf)
       stopFollowing(*on);
     return on;
@@ -298,8 +616,8 @@ Stream *Recorder::findGraphStream() {
   // it which does not on streams.
   onBusy.resize(streams.size());
   for (size_t i = 0; i < streams.size(); ++i) {
-    Stream &work = streams[i]->work();
-    onBusy[i] = &work == busy || work.beginsWith(*busy);
+    Stream *work = streams[i] ? &streams[i]->work() : nullptr;
+    onBusy[i] = work && (work == busy || work->beginsWith(*busy));
   }
   if (!predicted)
     return recording.isBehind(onBusy) ? busy : nullptr;
@@ -362,8 +680,7 @@ Status Recorder::expect(HostWrite &write, Stream &stream,
 Status Recorder::playOneStream(Recording &calls, Stream &on) {
   played = ExecutionMode::Stream;
   for (Call &call : calls.calls)
-    if (call.isWork())
-      RETURN_IF_ERROR(playWork(calls, call, on));
+    RETURN_IF_ERROR(playWork(calls, call, on));
   frame->slot->counters.regionsOnStreams.add(1);
   return serializeAfter(on);
 }
@@ -435,29 +752,82 @@ Status Recorder::playWork(Recording &calls, Call &call, Stream &stream) {
              : locate(frame->context->noteFault(std::move(status)), call.site);
 }
 
-Status Recorder::playCalls(Recording &calls, std::vector<Event *> &native) {
-  Device &driver = *frame->driver;
-  for (Call &call : calls.calls) {
-    Stream &stream = *streams[call.stream];
-    Status status;
-    if (call.isWork()) {
-      RETURN_IF_ERROR(playWork(calls, call, stream));
-    } else if (call.kind == Command::Kind::Record) {
-      Event *&event = native[call.event];
-      if (!event) {
-        status = frame->context->events.take(frame->slot, event);
-        if (status.ok())
-          event->regionNumber = UINT32_MAX; // ours
-      }
-      if (status.ok())
-        status = driver.recordEvent(event->native, stream.native);
-    } else {
-      stream.note(nullptr);
-      status =
-          driver.streamWaitEvent(stream.native, native[call.event]->native);
+/// Records an event of the pool's on the stream.
+static Status recordNew(Frame &frame, Stream &stream, Event *&event) {
+  RETURN_IF_ERROR(frame.context->events.take(frame.slot, event));
+  return frame.driver->recordEvent(event->native, stream.native);
+}
+
+Status Recorder::playFragment(Recording &calls, const Item &item) {
+  const gpuasync_fragment &fragment = item.prepared->fragment;
+  const AwaitedInFragment &awaited = item.prepared->awaited;
+  struct Events {
+    Frame &frame;
+    Event *commands[GPUASYNC_FRAGMENT_COMMANDS] = {};
+    Event *lanes[GPUASYNC_FRAGMENT_COMMANDS] = {};
+    ~Events() {
+      for (Event *each : commands)
+        if (each)
+          frame.context->events.give(frame.slot, each);
+      for (Event *each : lanes)
+        if (each)
+          frame.context->events.give(frame.slot, each);
     }
+  } events{*frame};
+  auto streamOf = [&](uint32_t lane) -> Stream *& {
+    return streams[calls.lanes[item.lanes + lane]];
+  };
+  for (uint32_t i = 0; i < fragment.laneCount && !item.from; ++i)
+    if ((awaited.lanes >> i & 1) && streamOf(i))
+      RETURN_IF_ERROR(recordNew(*frame, *streamOf(i), events.lanes[i]));
+  size_t call = item.firstCall;
+  const size_t end = calls.endOf(item);
+  for (uint32_t i = item.from; i < item.to; ++i) {
+    const gpuasync_command &command = fragment.commands[i];
+    Stream *&stream = streamOf(command.lane);
+    if (!stream)
+      RETURN_IF_ERROR(takeOwn(calls.lanes[item.lanes + command.lane], stream));
+    Status status;
+    auto waitFor = [&](Event *event) {
+      if (!event || !status.ok())
+        return;
+      stream->note(nullptr);
+      status = frame->driver->streamWaitEvent(stream->native, event->native);
+    };
+    forEachWait(
+        fragment, command,
+        [&](uint32_t index) { waitFor(events.commands[index]); },
+        [&](uint32_t lane) { waitFor(events.lanes[lane]); });
+    for (; status.ok() && call < end && calls.calls[call].command == i; ++call)
+      status = playWork(calls, calls.calls[call], *stream);
+    if (status.ok() && (awaited.commands >> i & 1))
+      status = recordNew(*frame, *stream, events.commands[i]);
     if (!status.ok())
-      return locate(frame->context->noteFault(std::move(status)), call.site);
+      return locate(frame->context->noteFault(std::move(status)),
+                    frame->siteAt(command.site));
+  }
+  return Status();
+}
+
+Status Recorder::playItems(Recording &calls, std::vector<Event *> &native) {
+  for (const Item &item : calls.items) {
+    if (item.prepared) {
+      RETURN_IF_ERROR(playFragment(calls, item));
+      continue;
+    }
+    Stream &stream = *streams[item.stream];
+    Event *&event = native[item.event];
+    if (item.isWait) {
+      stream.note(nullptr);
+      RETURN_IF_ERROR(
+          frame->driver->streamWaitEvent(stream.native, event->native));
+    } else if (event) {
+      RETURN_IF_ERROR(frame->driver->recordEvent(event->native, stream.native));
+    } else {
+      RETURN_IF_ERROR(frame->context->events.take(frame->slot, event));
+      event->regionNumber = UINT32_MAX; // ours
+      RETURN_IF_ERROR(frame->driver->recordEvent(event->native, stream.native));
+    }
   }
   return Status();
 }
@@ -470,8 +840,9 @@ Status Recorder::playStreams(Recording &calls) {
       native[event->regionNumber] = event;
   Status status = guard([&]() -> Status {
     for (Stream *stream : streams)
-      RETURN_IF_ERROR(frame->follow(*stream));
-    return playCalls(calls, native);
+      if (stream)
+        RETURN_IF_ERROR(frame->follow(*stream));
+    return playItems(calls, native);
   });
   for (Event *event : native)
     if (event && event->regionNumber == UINT32_MAX)
@@ -482,7 +853,8 @@ Status Recorder::playStreams(Recording &calls) {
 
 /// What is recorded is an executable's own no more.
 void Recorder::takeBack() {
-  recording.assign(predicted->recording, predicted->recording.calls.size());
+  recording.assign(predicted->recording, predicted->recording.items.size(),
+                   predicted->recording.calls.size());
   recording.streams = predicted->recording.streams;
   recording.events = predicted->recording.events;
   regions->give(key, std::move(predicted));
@@ -526,7 +898,7 @@ Status Recorder::findExecutable(uint64_t shape, Stream &on) {
 }
 
 Status Recorder::playPart() {
-  if (predicted && matched < predicted->recording.calls.size())
+  if (predicted && matchedItems < predicted->recording.items.size())
     diverge();
   if (!predicted) {
     recording.streams = static_cast<uint32_t>(streams.size());
@@ -580,7 +952,7 @@ Status Recorder::playPart() {
 
 Status Recorder::finish() {
   Status status;
-  if (count()) {
+  if (itemCount()) {
     playing = true;
     status = frame->context->noteFault(guard([&] { return playPart(); }));
     playing = false;
@@ -591,7 +963,7 @@ Status Recorder::finish() {
 
 Status Recorder::play() {
   // A library's function that is called now may enter frames of its own.
-  if (!count() || playing)
+  if (!itemCount() || playing)
     return Status();
   Status status = finish();
   key.part = std::min(key.part + 1, maxParts);
@@ -600,13 +972,17 @@ Status Recorder::play() {
 }
 
 void Recorder::drop() {
+  if (predicted && isOpen)
+    abandonItem();
+  isOpen = false;
   if (predicted)
     regions->give(key, std::move(predicted));
   recording.dropStaging(frame->context->memory);
   writesLater.clear();
   stagedBytes = written = 0;
   for (Stream *stream : streams)
-    stream->region = nullptr;
+    if (stream)
+      stream->region = nullptr;
   streams.clear();
   for (Event *event = frame->events; event; event = event->next)
     if (event->region == this)
@@ -618,5 +994,5 @@ void Recorder::drop() {
   }
   recording.clear();
   events = 0;
-  matched = 0;
+  matchedItems = matched = 0;
 }

@@ -2,17 +2,20 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Between the begin of a region and its end, what would be given to the driver
-// comes here: it is compared with what the region asked for last time, or
-// recorded, and played at the end.
+// Between the begin of a region and its end, fragments come here: they are
+// compared with what the region asked for last time, or recorded, and played at
+// the end.
 //===----------------------------------------------------------------------===//
 //
 // Streams and events are the pools' own, so that all that does not enqueue goes
 // on as ever; what must see the recorded work on its stream plays it first
-// (`play`), and the region goes on with a new part. As long as each call is the
-// predicted one (`matched` of them so far) nothing is written but arguments
-// that differ. The first other call copies the prediction's beginning, and all
-// that follow are recorded behind it.
+// (`play`), and the region goes on with a new part. As long as each fragment is
+// the predicted one (`matchedItems` of them so far) nothing is written but
+// arguments that differ. The first other one copies the prediction's beginning,
+// and all that follow are recorded behind it.
+//
+// A command that no recording can hold cuts its fragment: what is before it is
+// played, it goes to its stream, and what is behind it is another item.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,11 +46,26 @@ public:
   /// The frame failed: what is recorded is dropped.
   void drop();
 
-  Status launch(Stream &stream, const gpuasync_launch_config &block,
-                const gpuasync_site *site);
-  Status copy(Stream &stream, const ByteCopy &copy, const gpuasync_site *site);
+  /// The commands of a fragment. The frame owns the lanes that are not null.
+  Status add(const PreparedFragment &prepared, gpuasync_stream *const *lanes,
+             const void *block);
+  /// Whether a copy or a fill is a command that is being added, or else goes to
+  /// its stream.
+  bool isAdding() const { return adding; }
+  /// The command that is being added cannot be recorded.
+  Status refuse();
+
+  Status copy(Stream &stream, const ByteCopy &copy, const gpuasync_site *site) {
+    return putArguments(Command::Kind::CopyBytes, stream, copy, site);
+  }
   Status copy(Stream &stream, const StridedCopy &copy,
-              const gpuasync_site *site);
+              const gpuasync_site *site) {
+    return putArguments(Command::Kind::Copy, stream, copy, site);
+  }
+  Status fill(Stream &stream, const StridedFill &fill,
+              const gpuasync_site *site) {
+    return putArguments(Command::Kind::Fill, stream, fill, site);
+  }
   /// A copy of bytes or of rows from pageable memory. If the region holds it
   /// (`recorded`), staging of `bytes` is its source, which the caller fills
   /// before all else.
@@ -65,19 +83,15 @@ public:
     RETURN_IF_ERROR(
         putStaged(Staged::Download, stream, copy, bytes, site, recorded));
     if (recorded)
-      writesLater.push_back({static_cast<uint32_t>(count() - 1), low, extent,
-                             std::move(scatter)});
+      writesLater.push_back({static_cast<uint32_t>(callCount() - 1), low,
+                             extent, std::move(scatter)});
     return Status();
   }
   /// Whether a recorded download writes a part of it.
   bool writes(const char *source, uint64_t bytes) const;
-  Status fill(Stream &stream, const StridedFill &fill,
-              const gpuasync_site *site);
-  Status call(Stream &stream, const LibraryCall &library,
-              const gpuasync_site *site);
   /// The event counts as recorded on `stream` from here on.
-  Status record(Event &event, Stream &stream, const gpuasync_site *site);
-  Status wait(Stream &stream, Event &event, const gpuasync_site *site);
+  Status record(Event &event, Stream &stream);
+  Status wait(Stream &stream, Event &event);
   /// One that is given back, with recorded work; false: it has none.
   bool give(Stream &stream);
   /// Frame::resolveAliases of those that were given back.
@@ -90,7 +104,7 @@ public:
 
 private:
   /// Work of a region beyond this is played before the end.
-  static constexpr size_t maxCalls = 8192;
+  static constexpr size_t maxItems = 8192;
   /// Parts that are told apart.
   static constexpr uint32_t maxParts = 16;
   /// Streams that are given back are not used again up to this number, since
@@ -112,34 +126,54 @@ private:
                                                       : meet(stream);
   }
   uint32_t meet(Stream &stream);
-  size_t count() const { return predicted ? matched : recording.calls.size(); }
-  /// The predicted call if it may be this one, and it counts as matched; else
-  /// null, and nothing is predicted any longer.
-  Call *match(Command::Kind kind, uint32_t stream, const gpuasync_site *site,
-              size_t bytes, Staged staged = Staged::No) {
+  size_t itemCount() const {
+    return predicted ? matchedItems : recording.items.size();
+  }
+  size_t callCount() const {
+    return predicted ? matched : recording.calls.size();
+  }
+  Recording &current() { return predicted ? predicted->recording : recording; }
+  /// The predicted item that comes next; null: there is none.
+  Item *nextItem() {
     if (__builtin_expect(!predicted, 0))
       return nullptr;
-    std::vector<Call> &calls = predicted->recording.calls;
-    if (__builtin_expect(matched < calls.size(), 1)) {
-      Call &call = calls[matched];
-      if (__builtin_expect(call.kind == kind && call.staged == staged &&
-                               call.stream == stream && call.site == site &&
-                               call.bytes == bytes,
-                           1)) {
-        ++matched;
-        return &call;
-      }
-    }
+    std::vector<Item> &items = predicted->recording.items;
+    if (__builtin_expect(matchedItems < items.size(), 1))
+      return &items[matchedItems];
     diverge();
     return nullptr;
   }
   void diverge();
+  /// Of the command that is added: the predicted call if it may be the next
+  /// one, which counts as matched then; else null, and nothing is predicted any
+  /// longer.
+  Call *match(Command::Kind kind, uint32_t stream, size_t bytes, Staged staged);
+  Call &append(Command::Kind kind, uint32_t stream, const gpuasync_site *site,
+               size_t bytes, Staged staged);
   /// Plays what is recorded if it is much.
-  Status bound() {
-    return __builtin_expect(count() >= maxCalls, 0) ? play() : Status();
+  Status bound(size_t more) {
+    return __builtin_expect(itemCount() + callCount() + more > maxItems, 0)
+               ? play()
+               : Status();
   }
-  Status putArguments(Command::Kind kind, Stream &stream, const void *arguments,
-                      size_t bytes, const gpuasync_site *site);
+  template <typename Arguments>
+  Status putArguments(Command::Kind kind, Stream &stream,
+                      const Arguments &arguments, const gpuasync_site *site);
+  void beginItem(uint32_t from);
+  void endItem(uint32_t to);
+  void compare(Item &item);
+  void abandonItem();
+  Status addCommands();
+  Status addCommand(uint32_t number);
+  Status addLaunch(uint32_t number, Call *call);
+  /// Carries out a copy or a fill, here while `adding`.
+  Status transfer(const gpuasync_command &command, Stream &stream,
+                  const gpuasync_site *site);
+  Status cut(uint32_t number);
+  bool needsEarlier(const gpuasync_command &command) const;
+  Status waitForEarlier(const gpuasync_command &waiting);
+  void putEvent(bool isWait, uint32_t stream, uint32_t event);
+  Status takeOwn(uint32_t number, Stream *&out);
   /// Takes a ByteCopy or a StridedCopy.
   template <typename Copy>
   Status putStaged(Staged staged, Stream &stream, Copy &copy, uint64_t bytes,
@@ -156,7 +190,8 @@ private:
   Status playOneStream(Recording &calls, Stream &on);
   /// All that is played is on `on`.
   Status serializeAfter(Stream &on);
-  Status playCalls(Recording &calls, std::vector<Event *> &native);
+  Status playItems(Recording &calls, std::vector<Event *> &native);
+  Status playFragment(Recording &calls, const Item &item);
   Status playWork(Recording &calls, Call &call, Stream &stream);
   Status playStaged(const Command &copy, Call &call, Stream &stream);
   Status expect(HostWrite &write, Stream &stream, PoolAllocation *staging);
@@ -169,10 +204,22 @@ private:
   ExecutionMode played = ExecutionMode::Streams;
   bool playing = false;
   std::unique_ptr<Executable> predicted;
-  size_t matched = 0;
-  Recording recording;           ///< without a prediction, or once it was wrong
+  size_t matchedItems = 0, matched = 0; ///< items and calls of it
+  Recording recording; ///< without a prediction, or once it was wrong
+  //===--- The fragment that is being added
+  const PreparedFragment *adds = nullptr;
+  const void *block = nullptr;
+  bool isOpen = false; ///< its item: the next one that is matched, or the last
+  bool adding = false, refused = false;
+  uint64_t changed = 0;           ///< commands whose arguments are new
+  uint64_t ownLanes = 0;          ///< that got a stream, for the fragment
+  uint32_t command = 0, from = 0; ///< the command, and the item's first one
+  Stream *laneStreams[GPUASYNC_FRAGMENT_COMMANDS];
+  uint32_t numbers[GPUASYNC_FRAGMENT_COMMANDS];
+  gpuasync_stream standIn; ///< for lanes without a stream
+  //===--- The part
   uint32_t events = 0;           ///< recorded so far
-  std::vector<Stream *> streams; ///< by number
+  std::vector<Stream *> streams; ///< by number; null: a lane without one
   uint64_t stagedBytes = 0;
   std::vector<HostWrite> writesLater; ///< of downloads, in their order
   size_t written = 0;                 ///< of them, those that the frame expects

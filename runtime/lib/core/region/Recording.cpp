@@ -14,24 +14,60 @@
 
 using namespace gpuasync;
 
-void Recording::assign(Recording &other, size_t count) {
+PreparedFragment::PreparedFragment(const gpuasync_fragment &fragment)
+    : fragment(fragment), awaited(fragment) {
+  for (uint32_t i = 0; i < fragment.commandCount; ++i) {
+    const gpuasync_command &command = fragment.commands[i];
+    launches += command.kind == GPUASYNC_COMMAND_LAUNCH;
+    libraryCalls += command.kind == GPUASYNC_COMMAND_CALL;
+    if (command.kind != GPUASYNC_COMMAND_LAUNCH &&
+        command.kind != GPUASYNC_COMMAND_CALL &&
+        !(command.flags & GPUASYNC_COMMAND_DEVICE_MEMORY))
+      looked.push_back(i);
+  }
+}
+
+static size_t roundUp(size_t bytes) { return (bytes + 15) & ~size_t(15); }
+
+void Recording::assign(Recording &other, size_t itemCount, size_t callCount) {
   // Whatever fails for want of memory comes before staging has two owners.
-  calls.reserve(count);
   staged.reserve(other.staged.size());
-  const auto end = other.calls.begin() + static_cast<ptrdiff_t>(count);
-  used = count < other.calls.size() ? 0 : other.used;
-  for (auto call = other.calls.begin(); call != end; ++call)
-    used = std::max(used, call->arguments + ((call->bytes + 15) & ~size_t(15)));
+  items.assign(other.items.begin(),
+               other.items.begin() + static_cast<ptrdiff_t>(itemCount));
+  calls.assign(other.calls.begin(),
+               other.calls.begin() + static_cast<ptrdiff_t>(callCount));
+  used = 0;
+  size_t laneCount = 0;
+  for (Item &item : items) {
+    item.stale = false;
+    if (!item.prepared)
+      continue;
+    const gpuasync_fragment &fragment = item.prepared->fragment;
+    laneCount = item.lanes + fragment.laneCount;
+    used = std::max(used, item.block + roundUp(fragment.argumentBytes));
+  }
+  for (Call &call : calls) {
+    call.dirty = false;
+    used = std::max(used, call.arguments + roundUp(call.bytes));
+  }
+  lanes.assign(other.lanes.begin(),
+               other.lanes.begin() + static_cast<ptrdiff_t>(laneCount));
   units.assign(other.units.begin(),
                other.units.begin() + static_cast<ptrdiff_t>(used / 16));
-  calls.assign(other.calls.begin(), end);
-  for (Call &call : calls)
-    call.dirty = false;
   for (uint32_t each : other.staged)
-    if (each < count) {
+    if (each < callCount) {
       staged.push_back(each);
       other.calls[each].staging = nullptr;
     }
+}
+
+void Recording::truncate(size_t count, MemoryPool &memory) {
+  while (!staged.empty() && staged.back() >= count) {
+    if (PoolAllocation *staging = calls[staged.back()].staging)
+      memory.dropStaging(staging);
+    staged.pop_back();
+  }
+  calls.resize(count);
 }
 
 void Recording::dropStaging(MemoryPool &memory) {
@@ -54,12 +90,43 @@ Status Recording::takeStaging(Call &call, MemoryPool &memory) {
   return takeFor(copy, gpuasync::bytesOf(copy));
 }
 
+size_t Recording::reserve(size_t bytes) {
+  const size_t begin = used, end = used + roundUp(bytes);
+  if (units.size() * 16 < end)
+    units.resize(std::max(units.size() * 2, end / 16));
+  used = end;
+  return begin;
+}
+
+Item &Recording::append(const PreparedFragment &prepared, uint32_t from,
+                        const uint32_t *numbers, const void *block) {
+  const gpuasync_fragment &fragment = prepared.fragment;
+  Item item;
+  item.prepared = &prepared;
+  item.from = item.to = from;
+  item.firstCall = static_cast<uint32_t>(calls.size());
+  item.lanes = static_cast<uint32_t>(lanes.size());
+  item.block = reserve(fragment.argumentBytes);
+  if (fragment.argumentBytes)
+    memcpy(at(item.block), block, fragment.argumentBytes);
+  lanes.insert(lanes.end(), numbers, numbers + fragment.laneCount);
+  items.push_back(item);
+  return items.back();
+}
+
+void Recording::appendEvent(bool isWait, uint32_t stream, uint32_t event) {
+  Item item;
+  item.isWait = isWait;
+  item.stream = stream;
+  item.event = event;
+  item.firstCall = static_cast<uint32_t>(calls.size());
+  items.push_back(item);
+}
+
 Call &Recording::append(Command::Kind kind, uint32_t stream,
                         const gpuasync_site *site, size_t bytes,
                         Staged isStaged) {
-  size_t end = used + ((bytes + 15) & ~size_t(15));
-  if (units.size() * 16 < end)
-    units.resize(std::max(units.size() * 2, end / 16));
+  const size_t begin = bytes ? reserve(bytes) : 0;
   calls.emplace_back();
   if (isStaged !=
       Staged::No) // a number of a call that is there, whatever fails
@@ -69,33 +136,45 @@ Call &Recording::append(Command::Kind kind, uint32_t stream,
   call.staged = isStaged;
   call.stream = stream;
   call.bytes = static_cast<uint32_t>(bytes);
-  call.arguments = used;
+  call.arguments = begin;
   call.site = site;
-  used = end;
   return call;
 }
 
 bool Recording::isBehind(const std::vector<bool> &first) const {
   std::vector<bool> behind = first, eventBehind(events, false);
-  for (const Call &call : calls) {
-    if (call.kind == Command::Kind::Record)
-      eventBehind[call.event] = behind[call.stream];
-    else if (call.kind != Command::Kind::Wait && !behind[call.stream])
-      return false;
-    else if (call.kind == Command::Kind::Wait && eventBehind[call.event])
-      behind[call.stream] = true;
+  for (const Item &item : items) {
+    if (!item.prepared) {
+      if (!item.isWait)
+        eventBehind[item.event] = behind[item.stream];
+      else if (eventBehind[item.event])
+        behind[item.stream] = true;
+      continue;
+    }
+    const gpuasync_fragment &fragment = item.prepared->fragment;
+    const uint32_t *const numbers = &lanes[item.lanes];
+    uint64_t behindBefore = 0;
+    for (uint32_t i = 0; i < fragment.laneCount; ++i)
+      behindBefore |= uint64_t(behind[numbers[i]]) << i;
+    for (uint32_t i = item.from; i < item.to; ++i) {
+      const gpuasync_command &command = fragment.commands[i];
+      bool isBehind = behind[numbers[command.lane]];
+      // All earlier commands are, or this one does not matter.
+      forEachWait(
+          fragment, command,
+          [&](uint32_t other) { isBehind |= other >= item.from; },
+          [&](uint32_t lane) { isBehind |= behindBefore >> lane & 1; });
+      if (!isBehind)
+        return false;
+      behind[numbers[command.lane]] = true;
+    }
   }
   return true;
 }
 
 bool Recording::gainsAsGraph() const {
-  size_t others = 0;
-  for (const Call &call : calls) {
-    if (call.kind == Command::Kind::Launch)
-      return true;
-    others += call.isWork();
-  }
-  return others > 1;
+  return calls.size() > 1 ||
+         (!calls.empty() && calls.front().kind == Command::Kind::Launch);
 }
 
 static uint64_t mix(uint64_t hash, uint64_t value) {
@@ -105,17 +184,21 @@ static uint64_t mix(uint64_t hash, uint64_t value) {
 
 uint64_t Recording::hashShape(bool exactCalls) const {
   uint64_t hash = calls.size();
+  for (const Item &item : items) {
+    hash = mix(hash, reinterpret_cast<uintptr_t>(item.prepared));
+    hash = mix(hash, uint64_t(item.from) << 32 | item.to);
+    hash = mix(hash, uint64_t(item.stream) << 32 | item.event << 1 |
+                         uint32_t(item.isWait));
+  }
+  for (uint32_t number : lanes)
+    hash = mix(hash, number);
   for (const Call &call : calls) {
-    hash = mix(hash, (static_cast<uint64_t>(call.kind) << 8 |
-                      static_cast<uint64_t>(call.staged))
-                             << 32 |
-                         call.stream);
-    hash = mix(hash, uint64_t(call.event) << 32 | call.bytes);
-    hash = mix(hash, reinterpret_cast<uintptr_t>(call.site));
+    hash = mix(hash, static_cast<uint64_t>(call.kind) << 8 |
+                         static_cast<uint64_t>(call.staged));
     if (exactCalls && call.kind == Command::Kind::Captured)
       for (size_t i = 0; i < call.bytes; ++i)
         hash = mix(hash, argumentsOf(call)[i]);
-    if (call.kind != Command::Kind::Launch)
+    if (call.kind != Command::Kind::Launch || call.config)
       continue;
     const gpuasync_launch_config block = blockOf(call);
     hash = mix(hash, block.flags);
@@ -126,48 +209,87 @@ uint64_t Recording::hashShape(bool exactCalls) const {
 }
 
 bool Recording::hasShapeOf(const Recording &other, bool exactCalls) const {
-  return std::equal(calls.begin(), calls.end(), other.calls.begin(),
+  return lanes == other.lanes &&
+         std::equal(items.begin(), items.end(), other.items.begin(),
+                    other.items.end(),
+                    [](const Item &a, const Item &b) {
+                      return a.prepared == b.prepared && a.from == b.from &&
+                             a.to == b.to && a.stream == b.stream &&
+                             a.event == b.event && a.isWait == b.isWait;
+                    }) &&
+         std::equal(calls.begin(), calls.end(), other.calls.begin(),
                     other.calls.end(), [&](const Call &a, const Call &b) {
                       return a.kind == b.kind && a.staged == b.staged &&
-                             a.stream == b.stream && a.event == b.event &&
-                             a.bytes == b.bytes && a.site == b.site &&
+                             a.command == b.command &&
                              (a.kind != Command::Kind::Launch ||
-                              takes(a, other.blockOf(b))) &&
+                              canBecome(blockOf(a), other.blockOf(b))) &&
                              (a.kind != Command::Kind::Captured ||
                               !exactCalls ||
-                              libraryOf(a) == other.libraryOf(b));
+                              memcmp(argumentsOf(a), other.argumentsOf(b),
+                                     a.bytes) == 0);
                     });
 }
 
-Edges::Edges(const Recording &recording) {
-  // What a stream's next operation, or one that waits for an event, is behind.
-  using Front = std::vector<uint32_t>;
-  std::vector<Front> ofStream(recording.streams), ofEvent(recording.events);
-  std::vector<uint32_t> seenBy(recording.streams, 0); ///< the last wait, + 1
-  edges.resize(recording.calls.size());
-  for (uint32_t i = 0; i < recording.calls.size(); ++i) {
-    const Call &call = recording.calls[i];
-    Front &front = ofStream[call.stream];
-    if (call.kind == Command::Kind::Record) {
-      ofEvent[call.event] = front;
-    } else if (call.kind == Command::Kind::Wait) {
-      const Front &other = ofEvent[call.event];
-      Front joined;
-      joined.reserve(front.size() + other.size());
-      std::set_union(front.begin(), front.end(), other.begin(), other.end(),
-                     std::back_inserter(joined));
-      // Of two calls on one stream the later one is enough.
-      front.clear();
-      for (size_t at = joined.size(); at-- > 0;) {
-        uint32_t &seen = seenBy[recording.calls[joined[at]].stream];
-        if (seen != i + 1)
-          front.push_back(joined[at]);
-        seen = i + 1;
-      }
-      std::reverse(front.begin(), front.end());
-    } else {
-      edges[i] = std::move(front);
-      front = {i};
+namespace {
+
+/// What an operation that comes next on a stream starts after.
+using Front = std::vector<uint32_t>;
+
+/// Adds another one. Of two calls on one stream the later one is enough.
+void join(Front &front, const Front &other, const std::vector<Call> &calls) {
+  if (other.empty())
+    return;
+  Front joined;
+  std::set_union(front.begin(), front.end(), other.begin(), other.end(),
+                 std::back_inserter(joined));
+  front.clear();
+  for (size_t i = 0; i < joined.size(); ++i)
+    if (std::none_of(joined.begin() + static_cast<ptrdiff_t>(i) + 1,
+                     joined.end(), [&](uint32_t later) {
+                       return calls[later].stream == calls[joined[i]].stream;
+                     }))
+      front.push_back(joined[i]);
+}
+
+} // namespace
+
+std::vector<std::vector<uint32_t>>
+gpuasync::edgesOf(const Recording &recording) {
+  const std::vector<Call> &calls = recording.calls;
+  std::vector<Front> edges(calls.size()), ofStream(recording.streams),
+      ofEvent(recording.events);
+  size_t call = 0;
+  for (const Item &item : recording.items) {
+    if (!item.prepared) {
+      if (item.isWait)
+        join(ofStream[item.stream], ofEvent[item.event], calls);
+      else
+        ofEvent[item.event] = ofStream[item.stream];
+      continue;
+    }
+    const gpuasync_fragment &fragment = item.prepared->fragment;
+    const uint32_t *const numbers = &recording.lanes[item.lanes];
+    std::vector<Front> before, behind(fragment.commandCount);
+    for (uint32_t i = 0; i < fragment.laneCount; ++i)
+      before.push_back(ofStream[numbers[i]]);
+    uint64_t begun = 0; ///< lanes; their later commands come after the first
+    for (uint32_t i = item.from; i < item.to; ++i) {
+      const gpuasync_command &command = fragment.commands[i];
+      Front front;
+      if (!(begun >> command.lane & 1))
+        front = before[command.lane];
+      begun |= uint64_t(1) << command.lane;
+      for (uint32_t k = 0; k < command.afterCount; ++k)
+        join(front, behind[fragment.indices[command.after + k]], calls);
+      forEachWait(
+          fragment, command, [](uint32_t) {},
+          [&](uint32_t lane) { join(front, before[lane], calls); });
+      for (; call < calls.size() && call < recording.endOf(item) &&
+             calls[call].command == i;
+           ++call)
+        edges[call] = std::exchange(front, Front{static_cast<uint32_t>(call)});
+      behind[i] = ofStream[numbers[command.lane]] = std::move(front);
     }
   }
+  return edges;
 }

@@ -2,14 +2,15 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The calls of one pass through a region in the order in which they came, with
-// the bytes of their arguments: what is compared, played on streams, and made
-// into a graph.
+// The fragments of one pass through a region in the order in which they came,
+// with the bytes of their arguments: what is compared, played on streams, and
+// made into a graph.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_CORE_REGION_RECORDING_H
 #define GPUASYNC_CORE_REGION_RECORDING_H
 
+#include "core/command/Fragment.h"
 #include "core/pool/MemoryPool.h"
 #include "drivers/Command.h"
 
@@ -17,6 +18,25 @@
 #include <vector>
 
 namespace gpuasync {
+
+/// Whether the node of a launch can be given this config: no update changes
+/// flags and clusters.
+inline bool canBecome(const gpuasync_launch_config &old, const gpuasync_launch_config &block) {
+  return old.flags == block.flags &&
+         memcmp(old.cluster, block.cluster, sizeof(old.cluster)) == 0;
+}
+
+/// A fragment that was found to be sound, and what is known of it.
+struct PreparedFragment {
+  const gpuasync_fragment &fragment;
+  const AwaitedInFragment awaited;
+  uint32_t launches = 0, libraryCalls = 0;
+  /// Copies and fills of memory that has to be looked at each time.
+  std::vector<uint32_t> looked;
+  PreparedFragment *next = nullptr; ///< of the same hash
+
+  explicit PreparedFragment(const gpuasync_fragment &fragment);
+};
 
 /// Whether a copy has pageable memory of the host on one side, for which
 /// staging stands.
@@ -38,61 +58,82 @@ struct LibraryCall {
   LibraryFunction function;
   const void *arguments;
   uint32_t bytes;
-  bool operator==(const LibraryCall &other) const {
-    return function == other.function && bytes == other.bytes &&
-           (!bytes || memcmp(arguments, other.arguments, bytes) == 0);
-  }
 };
 
-/// One call: a command whose arguments lie in the recording. Streams and events
-/// have the numbers under which the region met them first.
+/// One command of a recording; a copy of several boxes is several. Streams and
+/// events have the numbers under which the region met them first.
 struct Call {
   Command::Kind kind = Command::Kind::Launch; ///< a library's is Captured
   Staged staged = Staged::No;
-  bool empty = false; ///< a launch of no threads
-  bool dirty = false; ///< its arguments are not the graph's (Executable)
+  bool empty = false;   ///< a launch of no threads
+  bool dirty = false;   ///< its arguments are not the graph's (Executable)
+  uint32_t command = 0; ///< of the item's fragment
   uint32_t stream = 0;
-  uint32_t event = 0;   ///< of Record and Wait
-  uint32_t bytes = 0;   ///< of its arguments
-  size_t arguments = 0; ///< where they lie; Record and Wait have none
-  const gpuasync_site *site = nullptr; ///< of the instance's program
+  uint32_t bytes = 0;                     ///< of its arguments
+  size_t arguments = 0;                   ///< where they lie
+  const gpuasync_site *site = nullptr;    ///< of the instance's program
+  const gpuasync_launch_config *config = nullptr; ///< of a launch, if it is a constant
   /// A staged copy's use of the staging that the arguments name as source or
   /// destination. Null: it was passed on, and they name what is not there.
   PoolAllocation *staging = nullptr;
-  /// Whether it is work, and not a part of an order.
-  bool isWork() const {
-    return kind != Command::Kind::Record && kind != Command::Kind::Wait;
-  }
 };
 
-/// A launch's arguments: gpuasync_launch_config, whose `params` is not to be
-/// read, followed by the packed parameters. A library call's: LibraryHead,
-/// followed by those of the function.
+/// A part of a recording: commands of a fragment with their arguments, or the
+/// record of an event or a wait for one.
+struct Item {
+  const PreparedFragment *prepared = nullptr; ///< null: of an event
+  uint32_t from = 0, to = 0;                  ///< the commands
+  uint32_t firstCall = 0;
+  uint32_t lanes = 0; ///< where the numbers of the lanes begin
+  size_t block = 0;   ///< where the arguments lie
+  bool stale = false; ///< an error came before all arguments were checked
+  bool isWait = false;
+  uint32_t stream = 0, event = 0;
+};
+
+/// The block of a fragment's arguments holds those of launches and library
+/// calls; copies and fills have theirs behind it, as they are carried out.
 class Recording {
 public:
-  static constexpr size_t blockBytes = offsetof(gpuasync_launch_config, params);
-  static constexpr size_t paramsOffset = sizeof(gpuasync_launch_config);
-  static_assert(paramsOffset % 16 == 0);
-
+  std::vector<Item> items;
   std::vector<Call> calls;
+  std::vector<uint32_t> lanes;      ///< stream numbers, of all items
   std::vector<uint32_t> staged;     ///< which calls are uploads and downloads
   uint32_t streams = 0, events = 0; ///< how many it met
 
   void clear() {
+    items.clear();
+    lanes.clear();
     calls.clear();
     staged.clear();
     used = 0;
     streams = events = 0;
   }
-  /// Copies the first `count` calls of `other`, and takes over their staging.
+  /// Copies the first items and calls of `other`, and takes over the staging.
   /// This one is empty.
-  void assign(Recording &other, size_t count);
+  void assign(Recording &other, size_t itemCount, size_t callCount);
+  /// Gives up the calls from `count` on, and their staging.
+  void truncate(size_t count, MemoryPool &memory);
   /// Gives the staging of all calls back to `memory`.
   void dropStaging(MemoryPool &memory);
 
-  /// Puts a call behind the others; the caller fills in its arguments.
+  /// Puts an item behind the others, with a copy of its arguments.
+  Item &append(const PreparedFragment &prepared, uint32_t from,
+               const uint32_t *numbers, const void *block);
+  void appendEvent(bool isWait, uint32_t stream, uint32_t event);
+  /// Puts a call behind the others; the caller fills in `bytes` of arguments.
   Call &append(Command::Kind kind, uint32_t stream, const gpuasync_site *site,
                size_t bytes, Staged staged = Staged::No);
+  /// Where the calls of an item end.
+  size_t endOf(const Item &item) const {
+    return &item == &items.back() ? calls.size() : (&item)[1].firstCall;
+  }
+  unsigned char *at(size_t offset) {
+    return reinterpret_cast<unsigned char *>(units.data()) + offset;
+  }
+  const unsigned char *at(size_t offset) const {
+    return reinterpret_cast<const unsigned char *>(units.data()) + offset;
+  }
   unsigned char *argumentsOf(const Call &call) {
     return reinterpret_cast<unsigned char *>(units.data()) + call.arguments;
   }
@@ -122,30 +163,21 @@ public:
   }
   /// Takes staging for the call, a staged copy that has none.
   Status takeStaging(Call &call, MemoryPool &memory);
-  /// The launch's block, with `params` set.
-  gpuasync_launch_config blockOf(const Call &call) const {
+  /// The launch's config, with its parameters.
+  gpuasync_launch_config blockOf(const Call &launch) const {
+    const unsigned char *at = argumentsOf(launch);
     gpuasync_launch_config block;
-    memcpy(&block, argumentsOf(call), sizeof(block));
-    block.params = argumentsOf(call) + paramsOffset;
+    memcpy(&block,
+           launch.config ? static_cast<const void *>(launch.config) : at,
+           sizeof(block));
+    block.params = launch.config ? at : at + sizeof(block);
     return block;
   }
-
   /// The library call; its arguments lie here.
   LibraryCall libraryOf(const Call &call) const {
-    LibraryHead head;
-    memcpy(&head, argumentsOf(call), sizeof(head));
-    return {head.function, argumentsOf(call) + sizeof(head),
+    const auto &head = argumentsAs<gpuasync_replayable>(call);
+    return {head.function, &head + 1,
             static_cast<uint32_t>(call.bytes - sizeof(head))};
-  }
-  static size_t bytesOf(const LibraryCall &library) {
-    return sizeof(LibraryHead) + library.bytes;
-  }
-  void setLibrary(const Call &call, const LibraryCall &library) {
-    const LibraryHead head = {library.function, 0};
-    memcpy(argumentsOf(call), &head, sizeof(head));
-    if (library.bytes)
-      memcpy(argumentsOf(call) + sizeof(head), library.arguments,
-             library.bytes);
   }
 
   /// Whether all work is behind what the streams `first` were given before.
@@ -154,25 +186,14 @@ public:
   /// the time, and one copy as long as on a stream.
   bool gainsAsGraph() const;
 
-  /// Whether the launch's node can be given this block: no update changes flags
-  /// and clusters.
-  bool takes(const Call &launch, const gpuasync_launch_config &block) const {
-    const gpuasync_launch_config old = blockOf(launch);
-    return old.flags == block.flags &&
-           memcmp(old.cluster, block.cluster, sizeof(old.cluster)) == 0;
-  }
   /// Of everything but the arguments that updates change. `exactCalls`: of
   /// library calls they change none.
   uint64_t hashShape(bool exactCalls) const;
   bool hasShapeOf(const Recording &other, bool exactCalls) const;
 
 private:
-  /// The arguments behind it are aligned to 16.
-  struct LibraryHead {
-    LibraryFunction function;
-    uint64_t padding;
-  };
-  static_assert(sizeof(LibraryHead) == 16);
+  size_t reserve(size_t bytes);
+
   struct alignas(16) Unit {
     unsigned char bytes[16];
   };
@@ -180,17 +201,9 @@ private:
   size_t used = 0; ///< of them, in bytes
 };
 
-/// Which calls a call of a recording starts after.
-class Edges {
-public:
-  explicit Edges(const Recording &recording);
-  /// The numbers of earlier launches, copies, fills and library calls,
-  /// ascending, none of which another one of them implies by way of a stream.
-  const std::vector<uint32_t> &after(size_t call) const { return edges[call]; }
-
-private:
-  std::vector<std::vector<uint32_t>> edges;
-};
+/// By call, the numbers of earlier calls after which it starts, ascending: the
+/// edges of fragments, and what streams and events add between fragments.
+std::vector<std::vector<uint32_t>> edgesOf(const Recording &recording);
 
 } // namespace gpuasync
 

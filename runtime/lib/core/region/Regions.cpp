@@ -19,7 +19,28 @@ Regions::Regions(Instance &instance) : instance(instance) {
   recorders.reserve(maxExecutables);
 }
 
-Regions::~Regions() = default;
+Regions::~Regions() {
+  for (auto &head : fragments)
+    while (PreparedFragment *each = head.load(std::memory_order_relaxed)) {
+      head.store(each->next, std::memory_order_relaxed);
+      delete each;
+    }
+}
+
+Status Regions::prepareSlowly(const gpuasync_fragment &fragment,
+                              const PreparedFragment *&out) {
+  RETURN_IF_ERROR(checkFragment(fragment));
+  auto made = std::make_unique<PreparedFragment>(fragment);
+  std::lock_guard<std::mutex> lock(mutex);
+  std::atomic<PreparedFragment *> &head = headOf(fragment);
+  made->next = head.load(std::memory_order_relaxed);
+  for (out = made->next; out; out = out->next)
+    if (&out->fragment == &fragment)
+      return Status(); // another thread was first
+  out = made.get();
+  head.store(made.release(), std::memory_order_release);
+  return Status();
+}
 
 Instance::~Instance() { delete regions.load(std::memory_order_relaxed); }
 
@@ -230,23 +251,24 @@ bool Executable::isFreeFor(const gpuasync_stream *on) const {
 }
 
 void Executable::takeArguments(const Recording &other) {
-  for (size_t i = 0; i < recording.calls.size(); ++i) {
-    Call &call = recording.calls[i];
-    unsigned char *mine = recording.argumentsOf(call);
-    const unsigned char *theirs = other.argumentsOf(other.calls[i]);
-    // A block's pointer to its parameters says nothing.
-    const size_t skipped = call.kind == Command::Kind::Launch
-                               ? Recording::paramsOffset - Recording::blockBytes
-                               : 0;
-    const size_t head = skipped ? Recording::blockBytes : 0;
-    if (memcmp(mine, theirs, head) == 0 &&
-        memcmp(mine + head + skipped, theirs + head + skipped,
-               call.bytes - head - skipped) == 0)
-      continue;
-    memcpy(mine, theirs, call.bytes);
-    call.empty = other.calls[i].empty;
-    markDirty(i);
+  for (Item &item : recording.items) {
+    for (size_t i = item.firstCall; i < recording.endOf(item); ++i) {
+      Call &call = recording.calls[i];
+      unsigned char *mine = recording.argumentsOf(call);
+      const unsigned char *theirs = other.argumentsOf(other.calls[i]);
+      if (!item.stale && memcmp(mine, theirs, call.bytes) == 0)
+        continue;
+      memcpy(mine, theirs, call.bytes);
+      call.empty = other.calls[i].empty;
+      markDirty(i);
+    }
+    item.stale = false;
   }
+  // Between them are those of copies that were carried out otherwise.
+  for (size_t i = 0; i < recording.items.size(); ++i)
+    if (const PreparedFragment *prepared = recording.items[i].prepared)
+      memcpy(recording.at(recording.items[i].block),
+             other.at(other.items[i].block), prepared->fragment.argumentBytes);
 }
 
 void gpuasync::destroyGraphs(gpuasync_context &context, Regions::Gone &gone) {
@@ -327,30 +349,21 @@ Status Regions::make(const Key &key, Recording &recording, uint64_t shape,
                      gpuasync_stream *on, Frame &frame) {
   auto made = std::make_unique<Executable>();
   const std::vector<Call> &calls = recording.calls;
-  Edges edges(recording);
+  const std::vector<std::vector<uint32_t>> edges = edgesOf(recording);
   std::vector<GraphNode> nodes;
   std::vector<NodeParts> parts(calls.size());
-  std::vector<std::vector<uint32_t>> after;
   nodes.reserve(calls.size());
-  after.reserve(calls.size());
-  made->nodeOf.assign(calls.size(), UINT32_MAX);
   made->dirty.reserve(calls.size());
   // Staging for calls of which it was passed on.
   for (uint32_t each : recording.staged)
     RETURN_IF_ERROR(
         recording.takeStaging(recording.calls[each], instance.context->memory));
   for (size_t i = 0; i < calls.size(); ++i) {
-    if (!calls[i].isWork())
-      continue;
     GraphNode node;
     RETURN_IF_ERROR(
         makeCommand(frame, recording, calls[i], parts[i], node.command));
-    after.emplace_back();
-    for (uint32_t earlier : edges.after(i))
-      after.back().push_back(made->nodeOf[earlier]);
-    node.after = after.back().data();
-    node.afterCount = static_cast<uint32_t>(after.back().size());
-    made->nodeOf[i] = static_cast<uint32_t>(nodes.size());
+    node.after = edges[i].data();
+    node.afterCount = static_cast<uint32_t>(edges[i].size());
     nodes.push_back(node);
   }
   {
@@ -404,7 +417,7 @@ Status Regions::update(Executable &executable, Frame &frame, uint32_t &failed) {
     const size_t count = std::min(atOnce, executable.dirty.size());
     for (size_t i = 0; i < count; ++i) {
       uint32_t call = executable.dirty[executable.dirty.size() - 1 - i];
-      indices[i] = executable.nodeOf[call];
+      indices[i] = call;
       nodes[i] = GraphNode();
       RETURN_IF_ERROR(makeCommand(frame, executable.recording,
                                   executable.recording.calls[call], parts[i],

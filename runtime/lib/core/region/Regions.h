@@ -43,8 +43,7 @@ struct Executable {
   bool isBehind = false;
   bool takesAnyUpdate = false;
   bool exactCalls = false; ///< the bytes of library calls are part of its shape
-  std::vector<uint32_t> nodeOf; ///< by call; Record and Wait have none
-  std::vector<uint32_t> dirty;  ///< calls whose node has older arguments
+  std::vector<uint32_t> dirty; ///< calls whose node has older arguments
   /// The call has other arguments than its node.
   void markDirty(size_t call) {
     if (recording.calls[call].dirty)
@@ -72,6 +71,15 @@ public:
       return site != other.site ? site < other.site : part < other.part;
     }
   };
+  /// The fragment if it is sound; it is checked once.
+  Status prepare(const gpuasync_fragment &fragment,
+                 const PreparedFragment *&out) {
+    out = headOf(fragment).load(std::memory_order_acquire);
+    while (out && &out->fragment != &fragment)
+      out = out->next;
+    return __builtin_expect(out != nullptr, 1) ? Status()
+                                               : prepareSlowly(fragment, out);
+  }
   /// The frame's outermost region begins: `frame.region` is set, unless its
   /// calls go straight to their streams.
   void enter(Frame &frame, const gpuasync_site *site);
@@ -154,7 +162,14 @@ private:
     bool exactCalls = false;
   };
 
+  std::atomic<PreparedFragment *> &headOf(const gpuasync_fragment &fragment) {
+    return fragments[reinterpret_cast<uintptr_t>(&fragment) / 48 % 64];
+  }
+  Status prepareSlowly(const gpuasync_fragment &fragment,
+                       const PreparedFragment *&out);
+
   Instance &instance;
+  std::atomic<PreparedFragment *> fragments[64] = {};
   std::mutex mutex;
   //===--- With the mutex held
   std::unique_ptr<Executable> takeLast(const Key &key);
