@@ -169,7 +169,8 @@ inline void gpuasync_region_end(FrameScope &frame, uint32_t site) {
   frame.builder.end(site);
 }
 inline void gpuasync_launch(FrameScope &frame, gpuasync_stream *stream,
-                            uint32_t site, const gpuasync_launch_config *block) {
+                            uint32_t site,
+                            const gpuasync_launch_config *block) {
   if (frame.builder.isActive())
     return frame.builder.launch(stream, site, *block);
   gpuasync_launch(&frame.frame, stream, site, block);

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -23,15 +24,63 @@
 
 namespace gpuasync_test {
 
-/// A fragment, and what it points to.
+/// A fragment, what it points to, and arguments for it.
 struct OwnedFragment {
+  struct alignas(16) Unit {
+    unsigned char bytes[16];
+  };
   gpuasync_fragment fragment = {};
   std::vector<gpuasync_command> commands;
   std::vector<uint32_t> indices;
   std::vector<uint64_t> constants;
+  std::vector<Unit> block;
 
   OwnedFragment() = default;
   OwnedFragment(const OwnedFragment &) = delete;
+  /// Puts a command behind the others that starts after `after`. Its arguments,
+  /// of which it returns the place, are `head` and then `tail`.
+  unsigned char *put(uint32_t kind, uint32_t lane, uint32_t site,
+                     const void *head, uint32_t headBytes, const void *tail,
+                     uint32_t tailBytes, std::vector<uint32_t> after) {
+    gpuasync_command command = {};
+    command.kind = kind;
+    command.lane = lane;
+    command.site = site;
+    command.argument = static_cast<uint32_t>(16 * block.size());
+    command.argumentBytes = headBytes + tailBytes;
+    command.config = GPUASYNC_NO_CONFIG;
+    command.after = static_cast<uint32_t>(indices.size());
+    command.afterCount = static_cast<uint32_t>(after.size());
+    indices.insert(indices.end(), after.begin(), after.end());
+    command.wait = static_cast<uint32_t>(indices.size());
+    for (uint32_t each : after)
+      if (commands[each].lane != lane)
+        indices.push_back(each);
+    command.waitCount = static_cast<uint32_t>(indices.size()) - command.wait;
+    commands.push_back(command);
+    block.resize(block.size() + (headBytes + tailBytes + 15) / 16);
+    unsigned char *arguments = block.data()->bytes + command.argument;
+    memcpy(arguments, head, headBytes);
+    if (tailBytes)
+      memcpy(arguments + headBytes, tail, tailBytes);
+    fragment.laneCount = std::max(fragment.laneCount, lane + 1);
+    fragment.argumentBytes = static_cast<uint32_t>(16 * block.size());
+    return arguments;
+  }
+  unsigned char *launch(uint32_t lane, uint32_t site,
+                        const gpuasync_launch_config &block,
+                        std::vector<uint32_t> after) {
+    gpuasync_launch_config config = block;
+    config.params = nullptr;
+    return put(GPUASYNC_COMMAND_LAUNCH, lane, site, &config, sizeof(config),
+               block.params, block.paramBytes, std::move(after));
+  }
+  unsigned char *copy(uint32_t lane, uint32_t site, void *to, const void *from,
+                      uint64_t bytes, std::vector<uint32_t> after) {
+    const gpuasync_copy copy = {to, from, bytes, 0};
+    return put(GPUASYNC_COMMAND_COPY, lane, site, &copy, sizeof(copy), nullptr,
+               0, std::move(after));
+  }
   void link() {
     fragment.commandCount = static_cast<uint32_t>(commands.size());
     fragment.commands = commands.data();
@@ -71,10 +120,31 @@ struct OwnedFragment {
 /// fragment; another one is recorded between fragments. A stream that was made
 /// in the region and ends in it is a null lane where that can be.
 class FragmentBuilder {
+  struct Around {
+    const FragmentBuilder &builder;
+    explicit Around(const FragmentBuilder &builder) : builder(builder) {
+      if (builder.around)
+        builder.around(true);
+    }
+    Around(const Around &) = delete;
+    ~Around() {
+      if (builder.around)
+        builder.around(false);
+    }
+  };
+  /// A call of the runtime.
+  template <typename Entry, typename... Arguments>
+  auto make(Entry *entry, Arguments... arguments) {
+    Around around(*this);
+    return entry(&frame, arguments...);
+  }
+
 public:
   explicit FragmentBuilder(gpuasync_frame &frame) : frame(frame) {}
   FragmentBuilder(const FragmentBuilder &) = delete;
 
+  /// Called before each call of the runtime with true, and after it with false.
+  std::function<void(bool)> around;
   /// Whether copies are held back too: what they read must not change.
   bool holdsCopies = false;
   /// Whether the configs of launches are constants of the fragment.
@@ -92,14 +162,14 @@ public:
   }
   void end(uint32_t itsSite) {
     if (!depth)
-      return gpuasync_region_end(&frame, itsSite);
+      return make(::gpuasync_region_end, itsSite);
     if (--depth)
       return;
     isEnding = true;
     flush();
     isEnding = false;
     if (hasBegun)
-      gpuasync_region_end(&frame, itsSite);
+      make(::gpuasync_region_end, itsSite);
   }
 
   void launch(gpuasync_stream *stream, uint32_t itsSite,
@@ -163,21 +233,21 @@ public:
   }
 
   gpuasync_stream *create(uint32_t itsSite) {
-    gpuasync_stream *stream = gpuasync_stream_create(&frame, 0, itsSite);
+    gpuasync_stream *stream = make(::gpuasync_stream_create, 0u, itsSite);
     if (isActive())
       made.push_back(stream);
     return stream;
   }
   void destroy(gpuasync_stream *stream, uint32_t flags, uint32_t itsSite) {
     if (!isActive())
-      return gpuasync_stream_destroy(&frame, stream, flags, itsSite);
+      return make(::gpuasync_stream_destroy, stream, flags, itsSite);
     Op op(Op::Destroy, stream, itsSite);
     op.flags = flags;
     ops.push_back(std::move(op));
   }
   gpuasync_event *record(gpuasync_stream *stream, uint32_t itsSite) {
     if (!isActive() || frame.failed)
-      return gpuasync_event_record(&frame, stream, itsSite);
+      return make(::gpuasync_event_record, stream, itsSite);
     Op op(Op::Record, stream, itsSite);
     op.marker = &markers.emplace_back();
     op.marker->stream = stream;
@@ -190,7 +260,7 @@ public:
     if (!isActive() || !marker || marker->isMade) {
       gpuasync_event *its = real(event);
       flush();
-      return gpuasync_stream_wait(&frame, stream, its, itsSite);
+      return make(::gpuasync_stream_wait, stream, its, itsSite);
     }
     Op op(Op::Wait, stream, itsSite);
     op.marker = marker;
@@ -202,7 +272,7 @@ public:
       marker->isAlive = false;
       return;
     }
-    gpuasync_event_destroy(&frame, real(event), itsSite);
+    make(::gpuasync_event_destroy, real(event), itsSite);
   }
   /// The event that the runtime knows.
   gpuasync_event *real(gpuasync_event *event) {
@@ -223,7 +293,7 @@ public:
     emit();
     for (Marker &marker : markers)
       if (marker.real && !marker.isAlive) {
-        gpuasync_event_destroy(&frame, marker.real, marker.site);
+        make(::gpuasync_event_destroy, marker.real, marker.site);
         marker.real = nullptr;
       }
     ops.clear();
@@ -272,7 +342,7 @@ private:
   void begun() {
     if (depth && !hasBegun && !isEnding) {
       hasBegun = true;
-      gpuasync_region_begin(&frame, site);
+      make(::gpuasync_region_begin, site);
     }
   }
   Marker *find(gpuasync_event *event) {
@@ -337,8 +407,8 @@ private:
       if (op.marker->segment != segment) {
         emit();
         begun();
-        return gpuasync_stream_wait(&frame, op.stream, op.marker->real,
-                                    op.site);
+        return make(::gpuasync_stream_wait, op.stream, op.marker->real,
+                    op.site);
       }
       Lane &lane = lanes[laneOf(op.stream)];
       lane.front = join(lane.front, op.marker->front);
@@ -409,13 +479,13 @@ private:
       marker->isMade = true;
       if (std::find(kept.begin(), kept.end(), marker) != kept.end())
         marker->real =
-            gpuasync_event_record(&frame, marker->stream, marker->site);
+            make(::gpuasync_event_record, marker->stream, marker->site);
     }
     for (Lane &lane : lanes)
       for (Marker *marker : lane.waited)
-        gpuasync_stream_wait(&frame, lane.stream, marker->real, marker->site);
+        make(::gpuasync_stream_wait, lane.stream, marker->real, marker->site);
     for (Op *op : ended)
-      gpuasync_stream_destroy(&frame, op->stream, op->flags, op->site);
+      make(::gpuasync_stream_destroy, op->stream, op->flags, op->site);
     ended.clear();
     recorded.clear();
     lanes.clear();
@@ -473,14 +543,14 @@ private:
     std::vector<Unit> arguments(block.size() / 16);
     memcpy(static_cast<void *>(arguments.data()), block.data(), block.size());
     if (isEnding && !hasBegun && at >= ops.size()) {
-      gpuasync_region_run(&frame, &fragment, streams.data(), arguments.data());
+      make(::gpuasync_region_run, &fragment, streams.data(), arguments.data());
       return;
     }
     if (!hasBegun) {
       hasBegun = true;
-      gpuasync_region_begin(&frame, site);
+      make(::gpuasync_region_begin, site);
     }
-    gpuasync_region_add(&frame, &fragment, streams.data(), arguments.data());
+    make(::gpuasync_region_add, &fragment, streams.data(), arguments.data());
   }
 
   gpuasync_frame &frame;

@@ -662,7 +662,8 @@ GPUASYNC_API gpuasync_status *gpuasync_stream_enqueue_host(
 /// The kind of a command says what its arguments are. All are at multiples of
 /// 16, as the parameters of a launch and of a call are, too.
 enum gpuasync_command_kind {
-  /// A gpuasync_launch_config whose `params` is null, unless it is a constant of the
+  /// A gpuasync_launch_config whose `params` is null, unless it is a constant
+  /// of the
   /// fragment; then the packed parameters.
   GPUASYNC_COMMAND_LAUNCH = 1,
   GPUASYNC_COMMAND_COPY = 2,         ///< a gpuasync_copy
@@ -722,8 +723,8 @@ typedef struct gpuasync_command {
   uint32_t site;
   uint32_t argument;      ///< where its arguments begin, a multiple of 16
   uint32_t argumentBytes; ///< their number
-  /// Launch: where its gpuasync_launch_config begins in the fragment's constants, or
-  /// GPUASYNC_NO_CONFIG.
+  /// Launch: where its gpuasync_launch_config begins in the fragment's
+  /// constants, or GPUASYNC_NO_CONFIG.
   uint32_t config;
   /// Earlier commands of the fragment after which it starts: the edges of the
   /// dependency graph, without those that others imply, ascending. They include

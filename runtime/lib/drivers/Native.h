@@ -76,7 +76,10 @@ enum Capability : uint32_t {
   CapCooperative = 1u << 5,
   CapClusters = 1u << 6,
   /// makeGraph and its like work.
-  CapGraphs = 1u << 7
+  CapGraphs = 1u << 7,
+  /// For tests: commands of fragments are ordered by their edges alone (cpu
+  /// under an adversary).
+  CapEdgesOnly = 1u << 8
 };
 
 struct DeviceInfo {

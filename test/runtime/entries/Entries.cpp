@@ -163,6 +163,18 @@ gpuasync_digest digest() {
 
 const int64_t sizes[] = {4, 4}, strides[] = {8, 1};
 
+/// A fragment of one launch.
+struct Launched : OwnedFragment {
+  explicit Launched(World &w) {
+    alignas(16) StoreParams params = {w.x, 1};
+    gpuasync_launch_config config = makeLaunch(1, 64, params);
+    config.paramBytes = w.program.kernels[Store].paramBytes;
+    fragment.site = SITE("op");
+    launch(0, w.program.launchSites[Store], config, {});
+    link();
+  }
+};
+
 /// Calls of a frame: what it says is the frame's error.
 void addFrameEntries(Table &table) {
   auto add = [&](const char *name,
@@ -187,6 +199,18 @@ void addFrameEntries(Table &table) {
       [](World &, gpuasync_frame *f) { gpuasync_region_begin(f, SITE("op")); });
   add("gpuasync_region_end", [](World &, gpuasync_frame *f) {
     gpuasync_region_begin(f, SITE("op"));
+    gpuasync_region_end(f, SITE("op"));
+  });
+  add("gpuasync_region_run", [](World &w, gpuasync_frame *f) {
+    Launched launched(w);
+    gpuasync_region_run(f, &launched.fragment, &w.stream,
+                        launched.block.data());
+  });
+  add("gpuasync_region_add", [](World &w, gpuasync_frame *f) {
+    Launched launched(w);
+    gpuasync_region_begin(f, SITE("op"));
+    gpuasync_region_add(f, &launched.fragment, &w.stream,
+                        launched.block.data());
     gpuasync_region_end(f, SITE("op"));
   });
   add("gpuasync_stream_create", [](World &, gpuasync_frame *f) {
@@ -303,7 +327,7 @@ Status callStandIns(World &w) {
   auto standIn = [](auto *function, const char *name) {
     return reinterpret_cast<decltype(function)>(gpuasync_check_find(name));
   };
-#define STAND_IN(name) standIn(&name, #name)
+#define STAND_IN(name) standIn(&::name, #name)
   static uint32_t own[1024];
   gpuasync_frame inner;
   STAND_IN(gpuasync_frame_enter)(&inner, &w.second.function);
@@ -718,6 +742,13 @@ void addCheck(Table &table) {
       [](World &w) { gpuasync_check_context(&w.frame); });
   add("gpuasync_check_site", EntryCall::Serves,
       [](World &w) { gpuasync_check_site(&w.frame, SITE("op")); });
+  add("gpuasync_check_fragment", EntryCall::Refuses, [](World &w) {
+    Launched launched(w);
+    gpuasync_region_begin(&w.frame, SITE("op"));
+    gpuasync_check_fragment(&w.frame, &launched.fragment, &w.stream,
+                            launched.block.data());
+    gpuasync_region_end(&w.frame, SITE("op"));
+  });
   add("gpuasync_check_constant_bytes", EntryCall::Serves,
       [](World &w) { gpuasync_check_constant_bytes(&w.frame, 1); });
   add("gpuasync_check_own", EntryCall::IsSilent,

@@ -76,7 +76,7 @@ std::vector<NullCall> makeCalls() {
 #define ENTRY(name, expected, ...)                                             \
   add(#name, expected, [](W &w, int which, Status &said) {                     \
     (void)w;                                                                   \
-    return withNull(which, said, &name, ##__VA_ARGS__);                        \
+    return withNull(which, said, &::name, ##__VA_ARGS__);                      \
   })
 
   //===--- RuntimeABI.h
@@ -96,6 +96,11 @@ std::vector<NullCall> makeCalls() {
   ENTRY(gpuasync_host_assert_fail, "-", &w.frame, 0);
   ENTRY(gpuasync_region_begin, "-", &w.frame, 0);
   ENTRY(gpuasync_region_end, "-", &w.frame, 0);
+  // Empty, so that it needs no lanes and no arguments.
+  static const gpuasync_fragment fragment = {
+      0, 0, 0, SITE("op"), nullptr, nullptr, nullptr, nullptr};
+  ENTRY(gpuasync_region_run, "rmm", &w.frame, &fragment, nullptr, nullptr);
+  ENTRY(gpuasync_region_add, "rrr", &w.frame, nullptr, nullptr, nullptr);
   ENTRY(gpuasync_stream_create, "-", &w.frame, 0, 0);
   ENTRY(gpuasync_stream_external, "-m", &w.frame, 0, nullptr, 0);
   ENTRY(gpuasync_stream_native, "-r", &w.frame, w.stream, 0);
@@ -322,6 +327,7 @@ std::vector<NullCall> makeCalls() {
   ENTRY(gpuasync_check_context, "-", &w.frame);
   ENTRY(gpuasync_check_site, "-", &w.frame, 0);
   ENTRY(gpuasync_check_constant_bytes, "-", &w.frame, 0);
+  ENTRY(gpuasync_check_fragment, "rrr", &w.frame, nullptr, nullptr, nullptr);
   ENTRY(gpuasync_check_own, "mm", words, 64, "a\nb\nc", 1);
   ENTRY(gpuasync_check_host, "mmm", words, words, 4 << 8 | 2, "a\nb\nc");
   ENTRY(gpuasync_check_host_pointer, "mmm", words, words, 4 << 8 | 2,

@@ -16,6 +16,7 @@
 
 #include <array>
 #include <mutex>
+#include <optional>
 #include <string.h>
 
 namespace gpuasync_test {
@@ -147,12 +148,20 @@ public:
     callersTop = entry.top;
     gpuasync_frame_enter(&frame, &program.function);
     midFrame(1);
+    builder.holdsCopies = true;
+    builder.around = [this](bool begins) {
+      if (begins)
+        inBuilder.emplace(this->life);
+      else
+        inBuilder.reset();
+    };
   }
   ~LifeFrame() { leave(); }
   LifeFrame(const LifeFrame &) = delete;
   void leave() {
     if (left)
       return;
+    builder.flush();
     left = true;
     gpuasync_status *status;
     {
@@ -165,10 +174,7 @@ public:
     life.note(status);
   }
 
-  gpuasync_stream *stream() {
-    Entry entry(life);
-    return gpuasync_stream_create(&frame, 0, SITE("stream.create"));
-  }
+  gpuasync_stream *stream() { return builder.create(SITE("stream.create")); }
   gpuasync_stream *external(void *native) {
     Entry entry(life);
     return gpuasync_stream_external(&frame, 0, native, SITE("external"));
@@ -203,28 +209,28 @@ public:
       uint64_t factor;
     };
     const Arguments arguments = {&program, x, factor};
+    auto function = [](const gpuasync_call *call,
+                       const void *bytes) -> int32_t {
+      const auto &[library, x, factor] = *static_cast<const Arguments *>(bytes);
+      gpuasync_frame inner;
+      gpuasync_frame_enter(&inner, &library->function);
+      gpuasync_stream *stream =
+          gpuasync_stream_external(&inner, 0, call->stream, SITE("external"));
+      detail::MulAddParams params = {x, 32, static_cast<uint32_t>(factor), 0};
+      gpuasync_launch_config launch = makeLaunch(1, 32, params);
+      launch.paramBytes = library->kernels[MulAdd].paramBytes;
+      gpuasync_launch(&inner, stream, library->launchSites[MulAdd], &launch);
+      gpuasync_stream_destroy(&inner, stream, 0, SITE("stream.destroy"));
+      const gpuasync::Status status(gpuasync_frame_leave(&inner));
+      call->report(call, status.message());
+      return !status.ok();
+    };
+    if (builder.isActive())
+      return builder.call(stream, function, &arguments, sizeof(arguments),
+                          SITE("call"));
     Entry entry(life);
-    gpuasync_call_replayable(
-        &frame, &stream, 1,
-        [](const gpuasync_call *call, const void *bytes) -> int32_t {
-          const auto &[library, x, factor] =
-              *static_cast<const Arguments *>(bytes);
-          gpuasync_frame inner;
-          gpuasync_frame_enter(&inner, &library->function);
-          gpuasync_stream *stream = gpuasync_stream_external(
-              &inner, 0, call->stream, SITE("external"));
-          detail::MulAddParams params = {x, 32, static_cast<uint32_t>(factor),
-                                         0};
-          gpuasync_launch_config launch = makeLaunch(1, 32, params);
-          launch.paramBytes = library->kernels[MulAdd].paramBytes;
-          gpuasync_launch(&inner, stream, library->launchSites[MulAdd],
-                          &launch);
-          gpuasync_stream_destroy(&inner, stream, 0, SITE("stream.destroy"));
-          const gpuasync::Status status(gpuasync_frame_leave(&inner));
-          call->report(call, status.message());
-          return !status.ok();
-        },
-        &arguments, sizeof(arguments), SITE("call"));
+    gpuasync_call_replayable(&frame, &stream, 1, function, &arguments,
+                             sizeof(arguments), SITE("call"));
   }
   /// Takes over an error of a call between those of the frame.
   void fail(const char *message) {
@@ -233,9 +239,8 @@ public:
                         gpuasync_status_make(GPUASYNC_DRIVER_ERROR, message));
   }
   void destroy(gpuasync_stream *stream, bool idle) {
-    Entry entry(life);
-    gpuasync_stream_destroy(&frame, stream, idle ? GPUASYNC_STREAM_IDLE : 0,
-                            SITE("stream.destroy"));
+    builder.destroy(stream, idle ? GPUASYNC_STREAM_IDLE : 0,
+                    SITE("stream.destroy"));
   }
   template <typename Params>
   void launch(gpuasync_stream *stream, KernelIndex kernel, int64_t grid,
@@ -243,6 +248,8 @@ public:
     alignas(16) Params aligned = params;
     gpuasync_launch_config launch = makeLaunch(grid, block, aligned, shared);
     launch.paramBytes = program.kernels[kernel].paramBytes;
+    if (builder.isActive())
+      return builder.launch(stream, program.launchSites[kernel], launch);
     Entry entry(life);
     gpuasync_launch(&frame, stream, program.launchSites[kernel], &launch);
   }
@@ -259,6 +266,8 @@ public:
   }
   void copy(gpuasync_stream *stream, void *to, const void *from,
             uint64_t bytes) {
+    if (builder.isActive())
+      return builder.copy(stream, to, from, bytes, SITE("memcpy"));
     Entry entry(life);
     gpuasync_memcpy(&frame, stream, to, from, bytes, SITE("memcpy"));
   }
@@ -292,28 +301,19 @@ public:
                                 SITE("synchronize"));
   }
   gpuasync_event *record(gpuasync_stream *stream) {
-    Entry entry(life);
-    return gpuasync_event_record(&frame, stream, SITE("record"));
+    return builder.record(stream, SITE("record"));
   }
   void waitEvent(gpuasync_stream *stream, gpuasync_event *event) {
-    Entry entry(life);
-    gpuasync_stream_wait(&frame, stream, event, SITE("wait"));
+    builder.wait(stream, event, SITE("wait"));
   }
-  void beginRegion(uint32_t site) {
-    Entry entry(life);
-    gpuasync_region_begin(&frame, site);
-  }
-  void endRegion(uint32_t site) {
-    Entry entry(life);
-    gpuasync_region_end(&frame, site);
-  }
+  void beginRegion(uint32_t site) { builder.begin(site); }
+  void endRegion(uint32_t site) { builder.end(site); }
   void waitHost(gpuasync_event *event) {
     Entry entry(life);
     gpuasync_event_synchronize(&frame, &event, 1, SITE("event.synchronize"));
   }
   void destroy(gpuasync_event *event) {
-    Entry entry(life);
-    gpuasync_event_destroy(&frame, event, SITE("event.destroy"));
+    builder.destroy(event, SITE("event.destroy"));
   }
   gpuasync_event *exported(gpuasync_event *event) {
     Entry entry(life);
@@ -349,6 +349,8 @@ private:
   Life &life;
   TestProgram &program;
   gpuasync_frame frame;
+  FragmentBuilder builder{frame};
+  std::optional<Entry> inBuilder; ///< a call of the builder's
   uint32_t callersDepth = 0;
   void *callersTop = nullptr;
   int outer = 0;

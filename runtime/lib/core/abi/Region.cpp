@@ -9,6 +9,8 @@
 #include "core/region/Recorder.h"
 #include "gpuasync/Check.h"
 
+#include <algorithm>
+
 using namespace gpuasync;
 
 /// Those of the frame's instance, made on first use.
@@ -93,6 +95,14 @@ static bool ownsLanes(Frame &frame, const gpuasync_fragment &fragment,
   return true;
 }
 
+/// Whether no lane is a caller's stream.
+static bool areOwn(const gpuasync_fragment &fragment,
+                   gpuasync_stream *const *lanes) {
+  return std::none_of(
+      lanes, lanes + fragment.laneCount,
+      [](const gpuasync_stream *lane) { return lane && lane->external; });
+}
+
 extern "C" {
 
 bool gpuasync_check_fragment(gpuasync_frame *memory,
@@ -119,11 +129,18 @@ void gpuasync_region_add(gpuasync_frame *memory,
                          gpuasync_stream *const *lanes,
                          const void *arguments) noexcept {
   Frame *frame = Frame::of(memory);
-  if (!frame->region || !frame->usable()) {
-    if (gpuasync_check_fragment(memory, fragment, lanes, arguments))
+  if (!frame->region) {
+    if (!gpuasync_check_fragment(memory, fragment, lanes, arguments))
+      return;
+    if (__builtin_expect(frame->context->has(CapEdgesOnly), 0) &&
+        areOwn(*fragment, lanes) && !frame->capture)
+      makeCommandsByEdges(Calls(), memory, *fragment, lanes, arguments);
+    else
       makeCommands(Calls(), memory, *fragment, lanes, arguments);
     return;
   }
+  if (!frame->usable())
+    return;
   const gpuasync_site *site =
       fragment ? frame->siteAt(fragment->site) : nullptr;
   const PreparedFragment *prepared = nullptr;

@@ -101,8 +101,10 @@ Status gpuasync::checkArguments(const gpuasync_fragment &fragment,
                                 const void *block) {
   uint64_t needed = 0;
   if (command.kind == GPUASYNC_COMMAND_LAUNCH && !hasConfig(command)) {
-    needed = sizeof(gpuasync_launch_config) +
-             uint64_t(argumentsAs<gpuasync_launch_config>(command, block).paramBytes);
+    needed =
+        sizeof(gpuasync_launch_config) +
+        uint64_t(
+            argumentsAs<gpuasync_launch_config>(command, block).paramBytes);
   } else if (command.kind == GPUASYNC_COMMAND_COPY_STRIDED) {
     const auto &copy = argumentsAs<gpuasync_copy_strided>(command, block);
     needed = sizeof(copy) + uint64_t(copy.rank) * 3 * sizeof(int64_t);

@@ -43,8 +43,8 @@ inline bool hasConfig(const gpuasync_command &launch) {
 }
 /// The launch's config, with its parameters.
 inline gpuasync_launch_config configOf(const gpuasync_fragment &fragment,
-                               const gpuasync_command &launch,
-                               const void *block) {
+                                       const gpuasync_command &launch,
+                                       const void *block) {
   const char *at = static_cast<const char *>(block) + launch.argument;
   gpuasync_launch_config config;
   if (hasConfig(launch)) {
@@ -87,84 +87,143 @@ struct AwaitedInFragment {
   }
 };
 
-/// Makes the commands of a sound fragment by single calls of the runtime, which
+/// Makes a command of a sound fragment by a single call of the runtime, which
 /// `calls` makes or has made with what it adds to them.
+template <typename Calls>
+void callEntryOf(Calls calls, gpuasync_frame *frame,
+                 const gpuasync_fragment &fragment,
+                 const gpuasync_command &command, gpuasync_stream *stream,
+                 const void *block) {
+  switch (command.kind) {
+  case GPUASYNC_COMMAND_LAUNCH: {
+    const gpuasync_launch_config config = configOf(fragment, command, block);
+    calls.launch(frame, stream, command.site, &config);
+    break;
+  }
+  case GPUASYNC_COMMAND_COPY: {
+    const auto &copy = argumentsAs<gpuasync_copy>(command, block);
+    calls.copy(frame, stream, copy.destination, copy.source, copy.bytes,
+               command.site);
+    break;
+  }
+  case GPUASYNC_COMMAND_COPY_STRIDED: {
+    const auto &copy = argumentsAs<gpuasync_copy_strided>(command, block);
+    const auto *sizes = static_cast<const int64_t *>(behind(copy));
+    calls.copyStrided(frame, stream, copy.destination, sizes + copy.rank,
+                      copy.source, sizes + 2 * copy.rank, sizes, copy.rank,
+                      copy.elementBytes, command.site);
+    break;
+  }
+  case GPUASYNC_COMMAND_FILL: {
+    const auto &fill = argumentsAs<gpuasync_fill>(command, block);
+    calls.fill(frame, stream, fill.destination, fill.pattern, fill.elementBytes,
+               fill.count, command.site);
+    break;
+  }
+  case GPUASYNC_COMMAND_FILL_STRIDED: {
+    const auto &fill = argumentsAs<gpuasync_fill>(command, block);
+    const auto *sizes = static_cast<const int64_t *>(behind(fill));
+    calls.fillStrided(frame, stream, fill.destination, sizes + fill.rank, sizes,
+                      fill.rank, fill.pattern, fill.elementBytes, command.site);
+    break;
+  }
+  default: {
+    const auto &call = argumentsAs<gpuasync_replayable>(command, block);
+    calls.call(frame, &stream, 1, call.function, behind(call),
+               command.argumentBytes - uint32_t(sizeof(call)), command.site);
+  }
+  }
+}
+
+/// Streams and events that a fragment has for itself.
+template <typename Calls>
+struct FragmentObjects {
+  gpuasync_frame *frame;
+  uint32_t site;
+  gpuasync_event *behind[GPUASYNC_FRAGMENT_COMMANDS] = {}; ///< by command
+  gpuasync_event *before[GPUASYNC_FRAGMENT_COMMANDS] = {}; ///< by lane
+  gpuasync_stream *streams[GPUASYNC_FRAGMENT_COMMANDS] = {};
+
+  FragmentObjects(gpuasync_frame *frame, const gpuasync_fragment &fragment)
+      : frame(frame), site(fragment.site) {}
+  FragmentObjects(const FragmentObjects &) = delete;
+  ~FragmentObjects() {
+    for (gpuasync_event *event : behind)
+      if (event)
+        Calls::destroy(frame, event, site);
+    for (gpuasync_event *event : before)
+      if (event)
+        Calls::destroy(frame, event, site);
+    for (gpuasync_stream *stream : streams)
+      if (stream)
+        Calls::destroy(frame, stream, site);
+  }
+  gpuasync_stream *streamAt(uint32_t index) {
+    if (!streams[index])
+      streams[index] = Calls::create(frame, 0, site);
+    return streams[index];
+  }
+};
+
+/// Makes all commands of a sound fragment.
 template <typename Calls>
 void makeCommands(Calls calls, gpuasync_frame *frame,
                   const gpuasync_fragment &fragment,
                   gpuasync_stream *const *lanes, const void *block) {
   const AwaitedInFragment awaited(fragment);
-  gpuasync_event *behindOf[GPUASYNC_FRAGMENT_COMMANDS] = {};
-  gpuasync_event *before[GPUASYNC_FRAGMENT_COMMANDS] = {};
-  gpuasync_stream *own[GPUASYNC_FRAGMENT_COMMANDS] = {};
+  FragmentObjects<Calls> own(frame, fragment);
   for (uint32_t i = 0; i < fragment.laneCount; ++i)
     if ((awaited.lanes >> i & 1) && lanes[i])
-      before[i] = calls.record(frame, lanes[i], fragment.site);
+      own.before[i] = calls.record(frame, lanes[i], fragment.site);
   for (uint32_t i = 0; i < fragment.commandCount && !frame->failed; ++i) {
     const gpuasync_command &command = fragment.commands[i];
-    gpuasync_stream *stream = lanes[command.lane];
-    if (!stream && !(stream = own[command.lane]))
-      stream = own[command.lane] = calls.create(frame, 0, command.site);
+    gpuasync_stream *stream =
+        lanes[command.lane] ? lanes[command.lane] : own.streamAt(command.lane);
     forEachWait(
         fragment, command,
         [&](uint32_t index) {
-          calls.wait(frame, stream, behindOf[index], command.site);
+          calls.wait(frame, stream, own.behind[index], command.site);
         },
         [&](uint32_t lane) {
-          calls.wait(frame, stream, before[lane], command.site);
+          calls.wait(frame, stream, own.before[lane], command.site);
         });
-    switch (command.kind) {
-    case GPUASYNC_COMMAND_LAUNCH: {
-      const gpuasync_launch_config config = configOf(fragment, command, block);
-      calls.launch(frame, stream, command.site, &config);
-      break;
-    }
-    case GPUASYNC_COMMAND_COPY: {
-      const auto &copy = argumentsAs<gpuasync_copy>(command, block);
-      calls.copy(frame, stream, copy.destination, copy.source, copy.bytes,
-                 command.site);
-      break;
-    }
-    case GPUASYNC_COMMAND_COPY_STRIDED: {
-      const auto &copy = argumentsAs<gpuasync_copy_strided>(command, block);
-      const auto *sizes = static_cast<const int64_t *>(behind(copy));
-      calls.copyStrided(frame, stream, copy.destination, sizes + copy.rank,
-                        copy.source, sizes + 2 * copy.rank, sizes, copy.rank,
-                        copy.elementBytes, command.site);
-      break;
-    }
-    case GPUASYNC_COMMAND_FILL: {
-      const auto &fill = argumentsAs<gpuasync_fill>(command, block);
-      calls.fill(frame, stream, fill.destination, fill.pattern,
-                 fill.elementBytes, fill.count, command.site);
-      break;
-    }
-    case GPUASYNC_COMMAND_FILL_STRIDED: {
-      const auto &fill = argumentsAs<gpuasync_fill>(command, block);
-      const auto *sizes = static_cast<const int64_t *>(behind(fill));
-      calls.fillStrided(frame, stream, fill.destination, sizes + fill.rank,
-                        sizes, fill.rank, fill.pattern, fill.elementBytes,
-                        command.site);
-      break;
-    }
-    default: {
-      const auto &call = argumentsAs<gpuasync_replayable>(command, block);
-      calls.call(frame, &stream, 1, call.function, behind(call),
-                 command.argumentBytes - uint32_t(sizeof(call)), command.site);
-    }
-    }
+    callEntryOf(calls, frame, fragment, command, stream, block);
     if (awaited.commands >> i & 1)
-      behindOf[i] = calls.record(frame, stream, command.site);
+      own.behind[i] = calls.record(frame, stream, command.site);
   }
-  for (gpuasync_event *event : behindOf)
-    if (event)
-      calls.destroy(frame, event, fragment.site);
-  for (gpuasync_event *event : before)
-    if (event)
-      calls.destroy(frame, event, fragment.site);
-  for (gpuasync_stream *stream : own)
-    if (stream)
-      calls.destroy(frame, stream, fragment.site);
+}
+
+/// The same for tests of the edges: only these order the commands, each of
+/// which has a stream of its own.
+template <typename Calls>
+void makeCommandsByEdges(Calls calls, gpuasync_frame *frame,
+                         const gpuasync_fragment &fragment,
+                         gpuasync_stream *const *lanes, const void *block) {
+  FragmentObjects<Calls> own(frame, fragment);
+  for (uint32_t i = 0; i < fragment.laneCount; ++i)
+    if (lanes[i])
+      own.before[i] = calls.record(frame, lanes[i], fragment.site);
+  uint64_t begun = 0; ///< lanes
+  for (uint32_t i = 0; i < fragment.commandCount && !frame->failed; ++i) {
+    const gpuasync_command &command = fragment.commands[i];
+    gpuasync_stream *stream = own.streamAt(i);
+    if (!(begun >> command.lane & 1))
+      calls.wait(frame, stream, own.before[command.lane], command.site);
+    begun |= uint64_t(1) << command.lane;
+    for (uint32_t k = 0; k < command.afterCount; ++k)
+      calls.wait(frame, stream, own.behind[fragment.indices[command.after + k]],
+                 command.site);
+    forEachWait(
+        fragment, command, [](uint32_t) {},
+        [&](uint32_t lane) {
+          calls.wait(frame, stream, own.before[lane], command.site);
+        });
+    callEntryOf(calls, frame, fragment, command, stream, block);
+    own.behind[i] = calls.record(frame, stream, command.site);
+  }
+  for (uint32_t i = 0; i < fragment.commandCount && !frame->failed; ++i)
+    if (gpuasync_stream *lane = lanes[fragment.commands[i].lane])
+      calls.wait(frame, lane, own.behind[i], fragment.commands[i].site);
 }
 
 } // namespace gpuasync

@@ -21,7 +21,8 @@ namespace gpuasync {
 
 /// Whether the node of a launch can be given this config: no update changes
 /// flags and clusters.
-inline bool canBecome(const gpuasync_launch_config &old, const gpuasync_launch_config &block) {
+inline bool canBecome(const gpuasync_launch_config &old,
+                      const gpuasync_launch_config &block) {
   return old.flags == block.flags &&
          memcmp(old.cluster, block.cluster, sizeof(old.cluster)) == 0;
 }
@@ -69,10 +70,11 @@ struct Call {
   bool dirty = false;   ///< its arguments are not the graph's (Executable)
   uint32_t command = 0; ///< of the item's fragment
   uint32_t stream = 0;
-  uint32_t bytes = 0;                     ///< of its arguments
-  size_t arguments = 0;                   ///< where they lie
-  const gpuasync_site *site = nullptr;    ///< of the instance's program
-  const gpuasync_launch_config *config = nullptr; ///< of a launch, if it is a constant
+  uint32_t bytes = 0;                  ///< of its arguments
+  size_t arguments = 0;                ///< where they lie
+  const gpuasync_site *site = nullptr; ///< of the instance's program
+  const gpuasync_launch_config *config =
+      nullptr; ///< of a launch, if it is a constant
   /// A staged copy's use of the staging that the arguments name as source or
   /// destination. Null: it was passed on, and they name what is not there.
   PoolAllocation *staging = nullptr;

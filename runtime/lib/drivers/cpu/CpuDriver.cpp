@@ -465,6 +465,9 @@ public:
     }
     RETURN_IF_ERROR(memorySize(info.memoryBytes));
     info.capabilities = CapPageableDestination | CapHostAccess;
+    Schedule schedule; // an error of it is that of `open`
+    if (Schedule::current(schedule).ok() && schedule.adversarial)
+      info.capabilities |= CapEdgesOnly;
     info.multiprocessors =
         static_cast<uint32_t>(std::thread::hardware_concurrency());
     info.driverVersion = GPUASYNC_ABI_VERSION;
