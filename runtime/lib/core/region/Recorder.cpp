@@ -320,7 +320,7 @@ Status Recorder::add(const PreparedFragment &prepared,
   if (!status.ok())
     status = locate(frame->context->noteFault(std::move(status)),
                     frame->siteAt(fragment.commands[command].site));
-  for (uint32_t i = 0; ownLanes >> i; ++i) {
+  for (uint32_t i = 0; ownLanes && i < fragment.laneCount; ++i) {
     if (!(ownLanes >> i & 1))
       continue;
     Stream &own = *laneStreams[i];
