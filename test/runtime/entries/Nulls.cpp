@@ -125,7 +125,7 @@ std::vector<NullCall> makeCalls() {
     alignas(16) StoreParams params = {w.x, 1};
     gpuasync_launch_config block = makeLaunch(1, 64, params);
     block.paramBytes = w.program.kernels[Store].paramBytes;
-    return withNull(which, said, &gpuasync_launch, &w.frame, w.stream,
+    return withNull(which, said, &::gpuasync_launch, &w.frame, w.stream,
                     w.program.launchSites[Store], &block);
   });
   ENTRY(gpuasync_extent, "-rm", &w.frame, sizes, strides, 2, 4, 0);
