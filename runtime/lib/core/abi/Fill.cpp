@@ -120,9 +120,7 @@ Status gpuasync::fillArray(Frame &frame, Stream &stream,
       [&](StridedCopy &box, const Sides &sides) {
         return filling.fillBox(box, sides, bytes);
       },
-      [&](const StridedCopy &box) {
-        return filling.fillByBytes(box, bytes);
-      });
+      [&](const StridedCopy &box) { return filling.fillByBytes(box, bytes); });
 }
 
 extern "C" {
