@@ -86,8 +86,7 @@ struct Command {
     Call,     ///< of a function of the runtime's own
     HostCall, ///< of a library's function that runs on the host
     Captured, ///< a library's work; of graphs only
-    Record,   ///< of recordings only, as the next
-    Wait
+    Wait      ///< of the cpu device's queue only
   };
   Kind kind = Kind::Launch;
   /// No threads, nothing to copy or to fill: it only keeps order. Of graphs
