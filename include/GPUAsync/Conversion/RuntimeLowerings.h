@@ -39,6 +39,7 @@ struct Storages {
     Pattern,
     TensorMap,
     CallArguments,
+    Arguments, ///< of all commands of a fragment
     NumStorages
   };
 };

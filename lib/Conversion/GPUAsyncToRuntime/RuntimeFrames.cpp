@@ -507,12 +507,15 @@ void FrameLowering::guardBackEdges(
 LogicalResult FrameLowering::lowerFunction(func::FuncOp func, bool isPublic,
                                            FunctionInfo &info) {
   FunctionState state(func, tables, converter);
+  if (failed(planFragments(state)))
+    return failure();
 
-  // Everything is found before blocks are split.
+  // Everything is found before blocks are split. A region becomes a part of
+  // what is around it before the ops in it are lowered.
   llvm::SetVector<Operation *> work, calls;
   SmallVector<Operation *> lowered;
   SmallVector<func::ReturnOp> returns;
-  func.walk([&](Operation *op) {
+  func.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (isDeviceOp(op)) {
       work.insert(op);
       lowered.push_back(op);

@@ -6,6 +6,7 @@
 // that change through casts, and the branch to the error exit.
 //===----------------------------------------------------------------------===//
 
+#include "GPUAsync/Analysis/Memory/TypeLayout.h"
 #include "GPUAsync/Kernels/Common/KernelABI.h"
 #include "RuntimeLowering.h"
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
@@ -185,25 +186,33 @@ Command::Buffer Command::words(Storage storage, ArrayRef<Value> values) {
   return buffer;
 }
 
-Value FunctionState::store(OpBuilder &builder, Location loc,
-                           const Command::Buffer &buffer,
+/// The value of a field, of the type in memory.
+static Value getFieldValue(FunctionState &state, OpBuilder &builder,
+                           Location loc, const Command::Field &field,
                            ArrayRef<Value> addresses) {
+  if (!field.value)
+    return addresses[field.part];
+  if (auto constant = dyn_cast<Attribute>(field.value))
+    return LLVM::ConstantOp::create(builder, loc,
+                                    cast<TypedAttr>(constant).getType(),
+                                    cast<TypedAttr>(constant));
+  return state.unpack(builder, loc, cast<Value>(field.value))[field.part];
+}
+
+void FunctionState::storeFields(OpBuilder &builder, Location loc,
+                                const Command::Buffer &buffer,
+                                ArrayRef<Value> addresses, Storage into,
+                                int64_t start) {
   Storage which = buffer.storage;
-  Value storage = getStorage(which, buffer.bytes);
-  auto valueOf = [&](const Command::Field &field) -> Value {
-    if (!field.value)
-      return addresses[field.part];
-    if (auto constant = dyn_cast<Attribute>(field.value))
-      return LLVM::ConstantOp::create(builder, loc,
-                                      cast<TypedAttr>(constant).getType(),
-                                      cast<TypedAttr>(constant));
-    return unpack(builder, loc, cast<Value>(field.value))[field.part];
+  auto valueOf = [&](const Command::Field &field) {
+    return getFieldValue(*this, builder, loc, field, addresses);
   };
   // A launch mostly has little that is new: only that is made.
   bool isLaunch = which == Params || which == Block;
   SmallVector<Value> values;
   if (!isLaunch)
     values = llvm::map_to_vector(buffer.fields, valueOf);
+  int64_t end = 0;
   for (auto [i, field] : llvm::enumerate(buffer.fields)) {
     OpFoldResult content = field.value ? field.value : addresses[field.part];
     unsigned part = field.value ? field.part : 0;
@@ -214,8 +223,16 @@ Value FunctionState::store(OpBuilder &builder, Location loc,
                     : OpFoldResult(values[i]);
       part = 0;
     }
-    if (which != Pattern &&
-        holds(which, field.offset, field.bytes, content, part))
+    if (into == Arguments) {
+      storeZeros(builder, loc, start + end, field.offset - end);
+      end = field.offset + field.bytes;
+      // Bytes of an element may have no bits of the value.
+      if (which == Pattern &&
+          getPackedBits(values[i].getType()) != 8 * field.bytes)
+        storeZeros(builder, loc, start + field.offset, field.bytes);
+    }
+    if (into != Pattern &&
+        holds(into, start + field.offset, field.bytes, content, part))
       continue;
     Value value = isLaunch ? valueOf(field) : values[i];
     if (which == Params)
@@ -223,9 +240,44 @@ Value FunctionState::store(OpBuilder &builder, Location loc,
     else if (which == Block && value.getType().isInteger() &&
              value.getType().getIntOrFloatBitWidth() < 8 * field.bytes)
       value = LLVM::SExtOp::create(builder, loc, tables.i64(), value);
-    LLVM::StoreOp::create(builder, loc, value, getAddress(which, field.offset));
+    LLVM::StoreOp::create(builder, loc, value,
+                          getAddress(into, start + field.offset));
   }
+  if (into == Arguments && buffer.bytes > end)
+    storeZeros(builder, loc, start + end, buffer.bytes - end);
+}
+
+Value FunctionState::store(OpBuilder &builder, Location loc,
+                           const Command::Buffer &buffer,
+                           ArrayRef<Value> addresses) {
+  Value storage = getStorage(buffer.storage, buffer.bytes);
+  storeFields(builder, loc, buffer, addresses, buffer.storage, 0);
   return storage;
+}
+
+void FunctionState::storeArguments(OpBuilder &builder, Location loc,
+                                   const Command::Buffer &buffer,
+                                   int64_t offset) {
+  Command::Buffer own = buffer;
+  for (Command::Field &field : own.fields)
+    if (!field.value)
+      field.value = tables.integerAttr(tables.i64(), 0);
+  storeFields(builder, loc, own, {}, Arguments, offset);
+}
+
+void FunctionState::storeZeros(OpBuilder &builder, Location loc, int64_t offset,
+                               int64_t bytes) {
+  for (int64_t size; bytes > 0; offset += size, bytes -= size) {
+    size = 1;
+    while (size < 8 && 2 * size <= bytes && offset % (2 * size) == 0)
+      size *= 2;
+    Type type = builder.getIntegerType(8 * size);
+    IntegerAttr zero = tables.integerAttr(type, 0);
+    if (!holds(Arguments, offset, size, zero))
+      LLVM::StoreOp::create(builder, loc,
+                            LLVM::ConstantOp::create(builder, loc, type, zero),
+                            getAddress(Arguments, offset));
+  }
 }
 
 Value FunctionState::storeAll(OpBuilder &builder, Location loc, Storage which,

@@ -4,8 +4,9 @@
 //
 // Internal to this folder: constant tables (RuntimeTables.cpp), frames and
 // error exits (RuntimeFrames.cpp), what the ops of a function share
-// (RuntimeFunction.cpp), single ops (RuntimeOps.cpp, RuntimeTensorMaps.cpp),
-// wrappers for a runner (RuntimeWrappers.cpp). The pass puts them together.
+// (RuntimeFunction.cpp), commands of regions (RuntimeFragments.cpp), single ops
+// (RuntimeOps.cpp, RuntimeTensorMaps.cpp), wrappers for a runner
+// (RuntimeWrappers.cpp). The pass puts them together.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_LIB_CONVERSION_GPUASYNCTORUNTIME_RUNTIMELOWERING_H
@@ -128,7 +129,14 @@ public:
   /// schedule.
   Value site(OpBuilder &builder, Operation *op,
              const KernelRef *kernel = nullptr, StringRef text = "",
-             std::optional<uint32_t> number = std::nullopt);
+             std::optional<uint32_t> number = std::nullopt) {
+    return constant(builder, op->getLoc(), i32Type,
+                    addSite(op, kernel, text, number));
+  }
+  /// The same index as a number.
+  uint32_t addSite(Operation *op, const KernelRef *kernel = nullptr,
+                   StringRef text = "",
+                   std::optional<uint32_t> number = std::nullopt);
   /// The number of another region, so that its sites are its own.
   uint32_t addRegion() { return numRegions++; }
 
@@ -141,6 +149,15 @@ public:
   /// The function that calls `library` with arguments that lie in memory, each
   /// in 8 bytes.
   LLVM::LLVMFuncOp getUnpacked(LLVM::LLVMFuncOp library);
+
+  /// Where the indices are in those of the program's fragments.
+  uint32_t addIndices(ArrayRef<uint32_t> indices);
+  /// The offset of the config in the constants of the program's fragments.
+  uint32_t addConfig(const gpuasync_launch_config &config);
+  /// The symbol of a gpuasync_fragment.
+  FlatSymbolRefAttr addFragment(ArrayRef<gpuasync_command> commands,
+                                uint32_t lanes, uint32_t argumentBytes,
+                                uint32_t site);
 
   /// The symbol of a gpuasync_tensor_format with these fields.
   FlatSymbolRefAttr addTensorFormat(ArrayRef<uint32_t> fields);
@@ -186,6 +203,8 @@ private:
   Constant table(StringRef name, Type type, ArrayRef<Constant> elements);
   /// The table of all sites, null if there are none.
   Constant siteTable();
+  /// Emits what the program's fragments share.
+  void addPools();
   Constant module_(BinaryOp binary);
   Constant image(BinaryOp binary, ImageAttr attr);
   Constant image(memref::GlobalOp global);
@@ -195,9 +214,12 @@ private:
   OpBuilder builder;
   Type ptrType, i32Type, i64Type;
   LLVM::LLVMStructType kernelType, imageType, cpuKernelType, moduleType,
-      programType, functionType, block;
+      programType, functionType, fragmentType, block;
   llvm::StringMap<FlatSymbolRefAttr> strings, formats;
   SiteTable sites;
+  std::vector<uint32_t> indices;
+  /// Of gpuasync_launch_config, in words.
+  std::vector<uint64_t> configs;
   /// The place of an op's text among those of the sites, by its name or its
   /// kernel's.
   llvm::DenseMap<Attribute, uint32_t> opTexts;
@@ -232,6 +254,36 @@ void storeResults(OpBuilder &builder, Location loc,
                   const LLVMTypeConverter &converter, ValueRange values,
                   Value out);
 
+struct RegionPlan;
+
+/// A straight run of a region's commands: a table, and one call where the last
+/// of them is.
+struct Fragment {
+  struct Command {
+    uint32_t kind = 0, flags = 0, lane = 0, site = 0;
+    std::optional<gpuasync_launch_config>
+        config; ///< of a launch, if it is constant
+    int64_t argument = 0, bytes = 0;
+    SmallVector<uint32_t, 4> after, wait;
+  };
+  const RegionPlan *plan = nullptr;
+  SmallVector<Value> lanes; ///< pointers; null: a stream of its own
+  std::vector<Command> commands;
+  int64_t bytes = 0; ///< of all arguments
+};
+
+/// What a region becomes.
+struct RegionPlan {
+  enum Form {
+    Empty, ///< it has no commands
+    Run,   ///< one fragment is all
+    Calls  ///< calls between gpuasync_region_begin and gpuasync_region_end
+  };
+  Form form = Empty;
+  uint32_t site = 0;
+  std::vector<std::unique_ptr<Fragment>> fragments;
+};
+
 /// The function that is being lowered: its frame and stack storage, and the way
 /// out after an error.
 struct FunctionState : Storages {
@@ -259,6 +311,12 @@ struct FunctionState : Storages {
   /// the buffers before it. Returns its own.
   Value store(OpBuilder &builder, Location loc, const Command::Buffer &buffer,
               ArrayRef<Value> addresses);
+  /// Stores the buffer in a fragment's arguments, from `offset` on, and zeros
+  /// where it has nothing. Instead of an address it has null.
+  void storeArguments(OpBuilder &builder, Location loc,
+                      const Command::Buffer &buffer, int64_t offset);
+  void storeZeros(OpBuilder &builder, Location loc, int64_t offset,
+                  int64_t bytes);
   /// The scalars of a descriptor, or of what is one value in LLVM.
   ArrayRef<Value> unpack(OpBuilder &builder, Location loc, Value value);
   /// Stores `values`, of 8 bytes each, one after the other.
@@ -302,11 +360,19 @@ struct FunctionState : Storages {
   Tables &tables;
   const LLVMTypeConverter &converter;
   Value frame;
+  /// By RegionOp.
+  std::map<Operation *, RegionPlan> regions;
+  /// The commands of fragments, by the ops that they are made of.
+  llvm::DenseMap<Operation *, std::pair<Fragment *, size_t>> commands;
   /// The block without arguments that leaves after an error; made on demand.
   mlir::Block *getErrorExit();
   mlir::Block *errorExit = nullptr;
 
 private:
+  void storeFields(OpBuilder &builder, Location loc,
+                   const Command::Buffer &buffer, ArrayRef<Value> addresses,
+                   Storage into, int64_t start);
+
   LLVM::AllocaOp storages[NumStorages];
   int64_t storageBytes[NumStorages] = {};
   llvm::DenseMap<std::pair<int, int64_t>, Value> addresses;
@@ -321,6 +387,22 @@ private:
   std::map<int64_t, Content> contents[NumStorages];
   llvm::DenseMap<Value, SmallVector<Value, 5>> unpacked;
 };
+
+//===----------------------------------------------------------------------===//
+// RuntimeFragments.cpp
+//===----------------------------------------------------------------------===//
+
+/// Plans the function's regions, before anything of it is lowered. Streams and
+/// events that become a part of fragments are erased.
+LogicalResult planFragments(FunctionState &state);
+
+/// Whether the elements of `type` are one piece of memory in row-major order,
+/// whatever its offset.
+bool isOnePiece(MemRefType type);
+
+/// Makes the command of `op` a part of its fragment.
+void addToFragment(const gpuasync::Command &made, Operation *op,
+                   FunctionState &state, OpBuilder &builder);
 
 //===----------------------------------------------------------------------===//
 // RuntimeOps.cpp

@@ -142,7 +142,8 @@ FailureOr<Value> OpLowering::stream(bool mayBeNull) {
   auto work = cast<WorkOpInterface>(op);
   if (Value stream = work.getStream())
     return toLLVM(stream);
-  if (mayBeNull)
+  // The command of a fragment has a lane.
+  if (mayBeNull || state.commands.contains(op))
     return Value(LLVM::ZeroOp::create(builder, loc, ptr));
   return op->emitOpError("has no stream: run gpu-async-make-forks-explicit "
                          "and gpu-async-assign-streams first, or all passes by "
@@ -158,13 +159,6 @@ FailureOr<int64_t> OpLowering::elementBytes(BaseMemRefType type) {
     return op->emitOpError()
            << "element type " << element << " has no size in memory";
   return layout->size;
-}
-
-/// Whether the elements of `type` are one piece of memory in row-major order,
-/// whatever its offset.
-static bool isOnePiece(MemRefType type) {
-  return type.getLayout().isIdentity() ||
-         type.areTrailingDimsContiguous(type.getRank());
 }
 
 /// The product of `sizes` and `elementBytes`, if it is less than 2^63.
@@ -232,6 +226,10 @@ FailureOr<Value> OpLowering::bytesOf(Value memref) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult OpLowering::emit(const Command &command) {
+  if (state.commands.contains(op)) {
+    addToFragment(command, op, state, builder);
+    return success();
+  }
   FailureOr<Value> on = stream();
   if (failed(on))
     return failure();
@@ -691,8 +689,6 @@ LogicalResult OpLowering::callLibrary(FlatSymbolRefAttr name,
       cast<WorkOpInterface>(op), name, LLVM::LLVMFunctionType::get(i32, types));
   if (failed(callee))
     return failure();
-  Value site = tables.site(builder, op);
-  Value streams = state.storeAll(builder, loc, Pointers, *on);
   if ((*callee)->hasAttr(GPUAsyncDialect::getReplayableName())) {
     SmallVector<Value> words;
     for (Value operand : ArrayRef(operands).drop_front())
@@ -705,8 +701,10 @@ LogicalResult OpLowering::callLibrary(FlatSymbolRefAttr name,
                     .add(unpacked)
                     .add(Command::words(CallArguments, words))
                     .add(int32Attr(static_cast<int64_t>(8 * words.size())))
-                    .add(site));
+                    .addSite());
   }
+  Value site = tables.site(builder, op);
+  Value streams = state.storeAll(builder, loc, Pointers, *on);
   operands.front() =
       call(gpuasync_call_begin_name, ptr, {streams, int32(1), site})
           .getResult();
@@ -761,17 +759,20 @@ void Lowering::waitOnHost(StringRef name, ValueRange handles) {
   state.exitIf(builder, loc, failed);
 }
 
-/// Calls around what is inside, which is lowered already.
+/// What is inside becomes a part of what is around it, perhaps between calls.
 void Lowering::lowerRegion(RegionOp region) {
+  RegionPlan &plan = state.regions.at(region);
   uint32_t number = tables.addRegion();
+  StringRef text = op->getName().getStringRef();
+  plan.site = tables.addSite(op, nullptr, text, number);
+  if (plan.form == RegionPlan::Calls)
+    call(gpuasync_region_begin_name, {}, int32(plan.site));
   auto end = [&](YieldOp yield) {
     builder.setInsertionPoint(yield);
-    call(gpuasync_region_end_name, {},
-         tables.site(builder, yield, nullptr, op->getName().getStringRef(),
-                     number));
+    if (plan.form == RegionPlan::Calls)
+      call(gpuasync_region_end_name, {},
+           tables.site(builder, yield, nullptr, text, number));
   };
-  call(gpuasync_region_begin_name, {},
-       tables.site(builder, op, nullptr, op->getName().getStringRef(), number));
   mlir::Block *before = op->getBlock();
   Region &body = region.getBody();
   if (body.hasOneBlock()) {

@@ -8,6 +8,7 @@
 #include "GPUAsync/Analysis/Memory/TypeLayout.h"
 #include "GPUAsync/Kernels/Common/KernelABI.h"
 #include "RuntimeLowering.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -198,6 +199,7 @@ Tables::Tables(ModuleOp module, SymbolTable &symbols)
   moduleType = structOf({p, p, p, i32, i32});
   programType = structOf({i32, i32, p, p, p, p, i32, i32});
   functionType = structOf({p, p, i32, i32, p, p, i32, i32, i32, i32});
+  fragmentType = structOf({i32, i32, i32, i32, p, p, p, p});
   Type three = LLVM::LLVMArrayType::get(i64, 3);
   block = structOf({three, three, three, i64, i32, i32, p});
   for (auto binary : module.getOps<BinaryOp>())
@@ -355,16 +357,17 @@ static bool isAwaited(WorkOpInterface launch) {
         return true;
     if (!isa<DeallocOp>(op) && llvm::is_contained(op->getOperands(), stream))
       return false;
-    // What a region is followed by comes behind what is in it.
-    auto region =
-        isa<YieldOp>(op) ? dyn_cast<RegionOp>(op->getParentOp()) : RegionOp();
-    op = region ? region->getNextNode() : op->getNextNode();
+    // A region's block goes on where the region ends.
+    auto branch = dyn_cast<cf::BranchOp>(op);
+    bool goesOn = branch && branch.getDest() != launch->getBlock() &&
+                  branch.getDest()->getSinglePredecessor();
+    op = goesOn ? &branch.getDest()->front() : op->getNextNode();
   }
   return false;
 }
 
-Value Tables::site(OpBuilder &builder, Operation *op, const KernelRef *kernel,
-                   StringRef text, std::optional<uint32_t> number) {
+uint32_t Tables::addSite(Operation *op, const KernelRef *kernel, StringRef text,
+                         std::optional<uint32_t> number) {
   SymbolRefAttr code = getCode(op);
   auto addText = [&](StringRef text) {
     if (!code)
@@ -391,10 +394,9 @@ Value Tables::site(OpBuilder &builder, Operation *op, const KernelRef *kernel,
     id = work.getId().value_or(UINT32_MAX);
   uint32_t flags =
       runsKernel(op) && isAwaited(work) ? GPUASYNC_SITE_AWAITED : 0;
-  uint32_t index = sites.add(
-      {file, place, position.line, position.column, static_cast<uint32_t>(id),
-       kernel ? kernel->module : 0, kernel ? kernel->kernel : 0, flags});
-  return constant(builder, op->getLoc(), i32Type, index);
+  return sites.add({file, place, position.line, position.column,
+                    static_cast<uint32_t>(id), kernel ? kernel->module : 0,
+                    kernel ? kernel->kernel : 0, flags});
 }
 
 Tables::Constant Tables::siteTable() {
@@ -414,6 +416,83 @@ Tables::Constant Tables::siteTable() {
                                                {numbersType, poolType});
   return address(
       addTable("_gpuasync_sites", aggregate(type, {numbersPart, poolPart})));
+}
+
+//===----------------------------------------------------------------------===//
+// Fragments
+//===----------------------------------------------------------------------===//
+
+/// The tables of all fragments; each fragment has their addresses.
+static constexpr llvm::StringLiteral indicesSymbol = "_gpuasync_indices",
+                                     configsSymbol = "_gpuasync_configs";
+
+/// Where `part` is in `pool`, at a multiple of its size if it `isAligned`.
+template <typename T>
+static size_t addToPool(std::vector<T> &pool, ArrayRef<T> part,
+                        bool isAligned) {
+  auto found = pool.begin();
+  while (true) {
+    found = std::search(found, pool.end(), part.begin(), part.end());
+    size_t place = found - pool.begin();
+    if (found == pool.end())
+      break;
+    if (!isAligned || place % part.size() == 0)
+      return place;
+    ++found;
+  }
+  pool.insert(pool.end(), part.begin(), part.end());
+  return pool.size() - part.size();
+}
+
+uint32_t Tables::addIndices(ArrayRef<uint32_t> part) {
+  return part.empty() ? 0 : addToPool(indices, part, /*isAligned=*/false);
+}
+
+uint32_t Tables::addConfig(const gpuasync_launch_config &config) {
+  uint64_t words[sizeof(config) / sizeof(uint64_t)];
+  memcpy(words, &config, sizeof(config));
+  return sizeof(uint64_t) *
+         addToPool(configs, ArrayRef(words), /*isAligned=*/true);
+}
+
+FlatSymbolRefAttr Tables::addFragment(ArrayRef<gpuasync_command> commands,
+                                      uint32_t lanes, uint32_t argumentBytes,
+                                      uint32_t site) {
+  SmallVector<int64_t> numbers;
+  bool hasIndices = false, hasConfigs = false;
+  for (const gpuasync_command &command : commands) {
+    uint32_t fields[sizeof(command) / sizeof(uint32_t)];
+    memcpy(fields, &command, sizeof(command));
+    numbers.append(std::begin(fields), std::end(fields));
+    hasIndices |= command.afterCount || command.waitCount;
+    hasConfigs |= command.config != GPUASYNC_NO_CONFIG;
+  }
+  auto addressIf = [&](bool isThere, StringRef name) {
+    return isThere ? symbol(FlatSymbolRefAttr::get(module.getContext(), name))
+                   : null();
+  };
+  Constant fragment = aggregate(
+      fragmentType, {integer(i32Type, commands.size()), integer(i32Type, lanes),
+                     integer(i32Type, argumentBytes), integer(i32Type, site),
+                     integers("_gpuasync_commands", numbers),
+                     addressIf(hasIndices, indicesSymbol), null(),
+                     addressIf(hasConfigs, configsSymbol)});
+  return FlatSymbolRefAttr::get(
+      addTable("_gpuasync_fragment", fragment).getSymNameAttr());
+}
+
+void Tables::addPools() {
+  auto add = [&](StringRef name, Type element, auto numbers) {
+    if (numbers.empty())
+      return;
+    auto tensor = DenseElementsAttr::get(
+        RankedTensorType::get(numbers.size(), element), ArrayRef(numbers));
+    addGlobal(name, LLVM::LLVMArrayType::get(element, numbers.size()), tensor);
+  };
+  add(indicesSymbol, i32Type,
+      std::vector<int32_t>(indices.begin(), indices.end()));
+  add(configsSymbol, i64Type,
+      std::vector<int64_t>(configs.begin(), configs.end()));
 }
 
 FlatSymbolRefAttr Tables::addTensorFormat(ArrayRef<uint32_t> fields) {
@@ -558,6 +637,7 @@ Tables::Constant Tables::module_(BinaryOp binary) {
 LogicalResult Tables::finish(bool withDestructor) {
   if (!wrongDeclarations.empty())
     return failure();
+  addPools();
   if (hasFunctions) {
     if (Operation *other = symbols.lookup(programSymbol))
       return other->emitError()

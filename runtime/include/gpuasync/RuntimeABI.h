@@ -899,7 +899,9 @@ GPUASYNC_API uint32_t gpuasync_abi_version(void) GPUASYNC_NOEXCEPT;
   X(gpuasync_call_end)                                                         \
   X(gpuasync_call_replayable)                                                  \
   X(gpuasync_region_begin)                                                     \
+  X(gpuasync_region_add)                                                       \
   X(gpuasync_region_end)                                                       \
+  X(gpuasync_region_run)                                                       \
   X(gpuasync_cpu_printf)                                                       \
   X(gpuasync_cpu_assert_fail)                                                  \
   X(gpuasync_program_release)                                                  \

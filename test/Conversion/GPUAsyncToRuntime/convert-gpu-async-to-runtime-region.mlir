@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Regions: calls around those of what is inside, each region with sites of its
-// own, also where two are at one place of the source.
+// Regions: a call for each that is one fragment, and calls around those of what
+// is inside else. Each region has sites of its own, also where two are at one
+// place of the source. Commands are described in the test of fragments.
 // RUN: gpu-opt %s --convert-scf-to-cf --convert-gpu-async-to-runtime=on-error=status | FileCheck %s
 // RUN: gpu-opt %s --convert-scf-to-cf --convert-gpu-async-to-runtime=on-error=status --canonicalize --cse | FileCheck %s --check-prefix=CF
 
@@ -8,18 +9,23 @@ gpu_async.binary @k kernels [#gpu_async.kernel<"f", params = []>] images []
 
 // CHECK-LABEL: llvm.func @straight
 // CHECK: llvm.call @gpuasync_stream_create
-// CHECK: %[[A:.*]] = llvm.mlir.constant(3 : i32)
-// CHECK-NEXT: llvm.call @gpuasync_region_begin(%[[FRAME:.*]], %[[A]])
-// CHECK: llvm.call @gpuasync_launch(%[[FRAME]]
-// CHECK: llvm.call @gpuasync_launch(%[[FRAME]]
-// CHECK: %[[B:.*]] = llvm.mlir.constant(4 : i32)
-// CHECK-NEXT: llvm.call @gpuasync_region_end(%[[FRAME]], %[[B]])
 // CHECK-NOT: llvm.br
-// CHECK: %[[C:.*]] = llvm.mlir.constant(6 : i32)
-// CHECK-NEXT: llvm.call @gpuasync_region_begin(%[[FRAME]], %[[C]])
-// CHECK: llvm.call @gpuasync_launch(%[[FRAME]]
-// CHECK: llvm.call @gpuasync_region_end(%[[FRAME]]
+// CHECK: %[[A:.*]] = llvm.mlir.addressof @_gpuasync_fragment :
+// CHECK: llvm.call @gpuasync_region_run(%{{.*}}, %[[A]], %[[LANES:.*]], %[[BLOCK:.*]])
+// CHECK: %[[B:.*]] = llvm.mlir.addressof @_gpuasync_fragment_2 :
+// CHECK: llvm.call @gpuasync_region_run(%{{.*}}, %[[B]], %[[LANES]], %[[BLOCK]])
+// CHECK-NOT: gpuasync_region_
 // CHECK: llvm.call @gpuasync_stream_synchronize
+// CHECK: @_gpuasync_commands(dense<[1, 0, 0, 2, {{.*}}, 1, 0, 0, 3,
+// CHECK: @_gpuasync_fragment()
+// CHECK: insertvalue {{.*}}[2]
+// CHECK-NEXT: constant(1 : i32)
+// CHECK-NEXT: insertvalue {{.*}}[3]
+// CHECK: @_gpuasync_commands_1(dense<[1, 0, 0, 5,
+// CHECK: @_gpuasync_fragment_2()
+// CHECK: insertvalue {{.*}}[2]
+// CHECK-NEXT: constant(4 : i32)
+// CHECK-NEXT: insertvalue {{.*}}[3]
 func.func @straight(%c1: index) {
   %s = gpu_async.stream.create
   gpu_async.region {
@@ -39,7 +45,7 @@ func.func @straight(%c1: index) {
 // CF-LABEL: llvm.func @loop
 // CF: llvm.call @gpuasync_region_begin
 // CF-NEXT: llvm.br
-// CF: llvm.call @gpuasync_launch
+// CF: llvm.call @gpuasync_region_add
 // CF: %[[FAILED:.*]] = llvm.load
 // CF: llvm.icmp "ne" %[[FAILED]]
 // CF-NEXT: llvm.cond_br %{{.*}} weights([1, 2000]), ^[[ERROR:.*]], ^
