@@ -234,7 +234,9 @@ struct Waiting {
 class Planner {
 public:
   Planner(RegionOp region, FunctionState &state)
-      : region(region), state(state) {}
+      : region(region), state(state) {
+    populateGPUAsyncToRuntimeLowerings(lowerings);
+  }
 
   LogicalResult run();
 
@@ -282,6 +284,8 @@ private:
 
   RegionOp region;
   FunctionState &state;
+  /// Those of this dialect: what other ones make is not known here.
+  RuntimeLowerings lowerings;
   RegionPlan *plan = nullptr;
   SmallVector<Operation *> erased;
   bool hasCalls = false; ///< of events, or work that is in no fragment
@@ -508,8 +512,10 @@ Planner::Result Planner::add(Operation *op) {
       fragment.absorbed.push_back(op);
     return Result::Done;
   }
-  if (std::optional<CommandShape> shape = getShape(op, state);
-      shape && shape->bytes <= GPUASYNC_FRAGMENT_BYTES) {
+  std::optional<CommandShape> shape;
+  if (lowerings.lookup(op) == state.tables.lowerings.lookup(op))
+    shape = getShape(op, state);
+  if (shape && shape->bytes <= GPUASYNC_FRAGMENT_BYTES) {
     Value stream = cast<WorkOpInterface>(op).getStream();
     if (Result result = makeRoom(stream); result != Result::Done)
       return result;
