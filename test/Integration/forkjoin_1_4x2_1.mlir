@@ -3,7 +3,8 @@
 // one kernel after the join. @forkjoin works on device memory of the caller;
 // bench/cuda has the same by hand. Called 2000 times, it leaves nothing behind.
 // RUN: gpu-runner --device=cpu %s | FileCheck %s
-// RUN: gpu-runner --device=cpu -e allocate_and_run --repeat=2000 --leak-check=error --stats %s 2>&1 | FileCheck %s --check-prefix=STATS
+// The adversarial device has a stream for each command of a region.
+// RUN: env GPU_ASYNC_CPU_SCHEDULE=fair gpu-runner --device=cpu -e allocate_and_run --repeat=2000 --leak-check=error --stats %s 2>&1 | FileCheck %s --check-prefix=STATS
 // RUN: %if cuda %{ gpu-runner --device=cuda %s | FileCheck %s %}
 // RUN: %if cuda %{ gpu-runner --device=cuda -e allocate_and_run --repeat=2000 --leak-check=error --stats %s 2>&1 | FileCheck %s --check-prefix=STATS %}
 

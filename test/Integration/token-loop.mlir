@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tokens that control flow carries: a loop of 1000 turns makes as many streams
 // as its body is wide, two, and the host waits once, behind it (D05, D06, D07).
-// RUN: gpu-runner --device=cpu %s --stats=%t.json | FileCheck %s
+// RUN: gpu-runner --device=cpu %s | FileCheck %s
+// The adversarial device has a stream for each command of a region.
+// RUN: env GPU_ASYNC_CPU_SCHEDULE=fair gpu-runner --device=cpu %s --stats=%t.json | FileCheck %s
 // RUN: FileCheck %s --check-prefix=STATS < %t.json
 // RUN: %if cuda %{ gpu-runner --device=cuda %s --stats=%t.json | FileCheck %s %}
 // RUN: %if cuda %{ FileCheck %s --check-prefix=STATS < %t.json %}
