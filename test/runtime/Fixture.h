@@ -21,8 +21,10 @@
 #include <atomic>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -84,7 +86,9 @@ public:
   }
   bool failed() const { return frame.failed; }
 
-  gpuasync_stream *stream() { return builder.create(SITE("stream.create")); }
+  gpuasync_stream *stream(uint32_t device = 0) {
+    return builder.create(device, SITE("stream.create"));
+  }
   void destroy(gpuasync_stream *stream, bool idle = true) {
     builder.destroy(stream, idle ? GPUASYNC_STREAM_IDLE : 0,
                     SITE("stream.destroy"));
@@ -103,15 +107,16 @@ public:
     gpuasync_launch(&frame, stream, program.launchSites[kernel], &launch);
   }
   template <typename T = uint32_t>
-  T *alloc(gpuasync_stream *stream, uint64_t count, uint32_t flags = 0) {
+  T *alloc(gpuasync_stream *stream, uint64_t count, uint32_t flags = 0,
+           uint32_t device = 0) {
     builder.flush();
-    return static_cast<T *>(gpuasync_alloc(&frame, 0, stream, count * sizeof(T),
-                                           flags, SITE("alloc")));
+    return static_cast<T *>(gpuasync_alloc(
+        &frame, device, stream, count * sizeof(T), flags, SITE("alloc")));
   }
-  void dealloc(gpuasync_stream *stream, void *pointer) {
+  void dealloc(gpuasync_stream *stream, void *pointer, uint32_t device = 0) {
     gates.erase(std::remove(gates.begin(), gates.end(), pointer), gates.end());
     builder.flush();
-    gpuasync_dealloc(&frame, 0, stream, pointer, SITE("dealloc"));
+    gpuasync_dealloc(&frame, device, stream, pointer, SITE("dealloc"));
   }
   void copy(gpuasync_stream *stream, void *to, const void *from,
             uint64_t bytes) {
@@ -373,6 +378,22 @@ private:
 
   std::unique_ptr<MustFail> mustFail;
 };
+
+/// Runs disabled tests in a process of their own, which may lose the device. 0:
+/// they have passed.
+inline int runBody(const std::string &device, const char *filter) {
+  fflush(nullptr);
+  pid_t child = fork();
+  if (child == 0) {
+    setenv("GPU_ASYNC_TEST_DEVICE", device.c_str(), 1);
+    execl("/proc/self/exe", "self", "--gtest_also_run_disabled_tests", filter,
+          nullptr);
+    _exit(127);
+  }
+  int result = 0;
+  waitpid(child, &result, 0);
+  return result;
+}
 
 #define INSTANTIATE_OVER_DEVICES(Suite)                                        \
   INSTANTIATE_TEST_SUITE_P(                                                    \

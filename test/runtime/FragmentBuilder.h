@@ -32,6 +32,7 @@ struct OwnedFragment {
   gpuasync_fragment fragment = {};
   std::vector<gpuasync_command> commands;
   std::vector<uint32_t> indices;
+  std::vector<uint32_t> laneDevices; ///< empty: all are 0
   std::vector<uint64_t> constants;
   std::vector<Unit> block;
 
@@ -85,6 +86,7 @@ struct OwnedFragment {
     fragment.commandCount = static_cast<uint32_t>(commands.size());
     fragment.commands = commands.data();
     fragment.indices = indices.data();
+    fragment.laneDevices = laneDevices.empty() ? nullptr : laneDevices.data();
     fragment.constants = constants.data();
   }
   /// The fragment of this content that lives as long as the process, as the
@@ -105,6 +107,7 @@ struct OwnedFragment {
     put(fragment->commands.data(),
         fragment->commands.size() * sizeof(gpuasync_command));
     put(fragment->indices.data(), fragment->indices.size() * 4);
+    put(fragment->laneDevices.data(), fragment->laneDevices.size() * 4);
     put(fragment->constants.data(), fragment->constants.size() * 8);
     fragment->link();
     std::lock_guard<std::mutex> lock(mutex);
@@ -158,7 +161,7 @@ public:
     if (frame.failed || depth++)
       return;
     site = itsSite;
-    hasBegun = false;
+    hasBegun = hasRun = false;
   }
   void end(uint32_t itsSite) {
     if (!depth)
@@ -168,8 +171,11 @@ public:
     isEnding = true;
     flush();
     isEnding = false;
-    if (hasBegun)
-      make(::gpuasync_region_end, itsSite);
+    if (hasRun)
+      return;
+    if (!hasBegun)
+      make(::gpuasync_region_begin, site); // with nothing in it
+    make(::gpuasync_region_end, itsSite);
   }
 
   void launch(gpuasync_stream *stream, uint32_t itsSite,
@@ -232,8 +238,9 @@ public:
     add(std::move(command));
   }
 
-  gpuasync_stream *create(uint32_t itsSite) {
-    gpuasync_stream *stream = make(::gpuasync_stream_create, 0u, itsSite);
+  gpuasync_stream *create(uint32_t device, uint32_t itsSite) {
+    gpuasync_stream *stream = make(::gpuasync_stream_create, device, itsSite);
+    devices[stream] = device;
     if (isActive())
       made.push_back(stream);
     return stream;
@@ -533,6 +540,10 @@ private:
     owned->commands = commands;
     owned->indices = indices;
     owned->constants = constants;
+    if (std::any_of(devices.begin(), devices.end(),
+                    [](const auto &each) { return each.second; }))
+      for (const Lane &lane : lanes)
+        owned->laneDevices.push_back(devices[lane.stream]);
     const gpuasync_fragment &fragment = OwnedFragment::intern(std::move(owned));
     std::vector<gpuasync_stream *> streams;
     for (const Lane &lane : lanes)
@@ -542,7 +553,8 @@ private:
     };
     std::vector<Unit> arguments(block.size() / 16);
     memcpy(static_cast<void *>(arguments.data()), block.data(), block.size());
-    if (isEnding && !hasBegun && at >= ops.size()) {
+    if (isEnding && !hasBegun && !hasRun && at >= ops.size()) {
+      hasRun = true;
       make(::gpuasync_region_run, &fragment, streams.data(), arguments.data());
       return;
     }
@@ -555,11 +567,12 @@ private:
 
   gpuasync_frame &frame;
   uint32_t depth = 0, site = 0, segment = 0;
-  bool hasBegun = false, isEnding = false;
+  bool hasBegun = false, hasRun = false, isEnding = false;
   std::vector<Op> ops;
   size_t at = 0;
   std::deque<Marker> markers;
   std::vector<gpuasync_stream *> made;
+  std::map<gpuasync_stream *, uint32_t> devices; ///< of streams that it made
   //===--- The fragment that is being made
   std::vector<Lane> lanes;
   std::vector<Marker *> recorded;

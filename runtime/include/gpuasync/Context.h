@@ -123,6 +123,15 @@ GPUASYNC_API gpuasync_status *
 gpuasync_scope_push(gpuasync_context *context) GPUASYNC_NOEXCEPT;
 GPUASYNC_API void gpuasync_scope_pop(void) GPUASYNC_NOEXCEPT;
 
+/// A preview, for code written by hand: the scope has a context for each device
+/// of a function of several devices (gpuasync_function::deviceCount), in the
+/// order of their numbers. At most 16, of one vendor, each only once; else
+/// GPUASYNC_INVALID_ARGUMENT. A function that uses fewer devices takes the
+/// first ones. gpuasync_scope_pop ends it.
+GPUASYNC_API gpuasync_status *
+gpuasync_scope_push_devices(gpuasync_context *const *contexts,
+                            uint32_t count) GPUASYNC_NOEXCEPT;
+
 /// For libraries that a lowered function calls: the driver of the device that
 /// the innermost function of this thread uses ("cuda", "hip", "cpu"). Null: the
 /// thread is in no such function, or it has found no device. Lives as long as

@@ -12,7 +12,6 @@
 #include "gpuasync/SiteTable.h"
 
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
@@ -252,20 +251,6 @@ TEST(DeviceLossBody, DISABLED_SitesAreGone) {
 
 class DeviceLoss : public DeviceTest {};
 INSTANTIATE_OVER_DEVICES(DeviceLoss);
-
-int runBody(const std::string &device, const char *filter) {
-  fflush(nullptr);
-  pid_t child = fork();
-  if (child == 0) {
-    setenv("GPU_ASYNC_TEST_DEVICE", device.c_str(), 1);
-    execl("/proc/self/exe", "self", "--gtest_also_run_disabled_tests", filter,
-          nullptr);
-    _exit(127);
-  }
-  int result = 0;
-  waitpid(child, &result, 0);
-  return result;
-}
 
 // E04: every later frame says so, nothing hangs, the cpu goes on. E06: the
 // error lists what was not known to be complete.

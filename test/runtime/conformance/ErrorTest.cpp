@@ -234,7 +234,7 @@ TEST_P(Errors, FunctionOfSeveralDevices) {
   FrameScope frame(other);
   Status status = frame.leave();
   EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
-  contains(status, "the function names 2 devices, a frame has one");
+  contains(status, "the function uses 2 devices, the thread's scope has 1");
 }
 
 // A called function's status becomes the frame's.

@@ -592,6 +592,12 @@ void addEntriesOfPrograms(Table &table) {
       gpuasync_scope_pop();
     return status;
   });
+  add("gpuasync_scope_push_devices", refuses, [](World &w) {
+    Status status(gpuasync_scope_push_devices(&w.context, 1));
+    if (status.ok())
+      gpuasync_scope_pop();
+    return status;
+  });
   add("gpuasync_scope_pop", ends, [](World &w) {
     gpuasync_scope_pop();
     return Status(gpuasync_scope_push(w.context));

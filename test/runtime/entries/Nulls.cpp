@@ -253,6 +253,13 @@ std::vector<NullCall> makeCalls() {
   ENTRY(gpuasync_context_device, "m", w.context);
   ENTRY(gpuasync_context_device_name, "m", w.context);
   ENTRY(gpuasync_scope_push, "r", w.context);
+  add("gpuasync_scope_push_devices", "r", [](W &w, int which, Status &said) {
+    const bool found =
+        withNull(which, said, &gpuasync_scope_push_devices, &w.context, 1);
+    if (found && said.ok())
+      gpuasync_scope_pop();
+    return found;
+  });
   ENTRY(gpuasync_scope_pop, "");
   ENTRY(gpuasync_thread_driver, "");
   add("gpuasync_context_stream_create", "rr",

@@ -479,7 +479,9 @@ int State::wait(void *streamHandle, void *eventHandle) {
   Stream *stream = nullptr;
   if (int code = resolveStream(streamHandle, stream))
     return code;
-  if (int code = resolve(eventHandle, Kind::Event, "event", event))
+  // The one handle that may be another context's.
+  if (int code = resolve(eventHandle, Kind::Event, "event", event,
+                         /*anywhere=*/true))
     return code;
   if (event->capture || stream->capture)
     return joinCapture(*stream, *event);

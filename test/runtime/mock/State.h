@@ -452,7 +452,8 @@ private:
   /// The handle, memory or device could not be given back.
   void lose(uintptr_t argument);
   template <typename T>
-  int resolve(void *handle, Kind kind, const char *what, T *&out);
+  int resolve(void *handle, Kind kind, const char *what, T *&out,
+              bool anywhere = false);
   int resolveStream(void *handle, Stream *&out);
   void enqueue(Stream &stream, Operation operation);
   int checkCooperative(const Work &work);
@@ -476,7 +477,8 @@ private:
 };
 
 template <typename T>
-int State::resolve(void *handle, Kind kind, const char *what, T *&out) {
+int State::resolve(void *handle, Kind kind, const char *what, T *&out,
+                   bool anywhere) {
   auto found = byHandle.find(handle);
   if (found == byHandle.end() || found->second->kind != kind) {
     violation(std::string("this is no ") + what);
@@ -487,7 +489,7 @@ int State::resolve(void *handle, Kind kind, const char *what, T *&out) {
     violation(std::string("the ") + what + " was destroyed");
     return InvalidHandle;
   }
-  if (out->context && out->context != current()) {
+  if (out->context && !anywhere && out->context != current()) {
     violation(std::string("the ") + what + " belongs to another context");
     return InvalidHandle;
   }

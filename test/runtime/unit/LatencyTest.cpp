@@ -45,7 +45,7 @@ TEST(Latency, WarmLaunchAddsLittle_L01_L09) {
     const gpuasync_site *site = testSites.data() + program.launchSites[Store];
     gpuasync::Frame &inner = *gpuasync::Frame::of(frame);
     gpuasync::NativeFunction function =
-        inner.instance->modules[0].functions.load()[Store];
+        inner.first.instance->modules[0].functions.load()[Store];
     auto nsEach = [&](auto launch) {
       constexpr int calls = 500;
       auto start = std::chrono::steady_clock::now();
@@ -59,7 +59,7 @@ TEST(Latency, WarmLaunchAddsLittle_L01_L09) {
     std::vector<double> added, alone;
     for (int round = 0; round < 41; ++round) {
       double direct = nsEach([&] {
-        (void)inner.driver->submit(
+        (void)inner.first.device->submit(
             stream->native,
             gpuasync::Command(function, program.kernels[Store], block, site));
       });

@@ -158,11 +158,19 @@ bool Adversary::hostWaits() const {
 void Adversary::keepNeeded() {
   ++searches;
   needed.clear();
+  const Scheduler &own = candidates.front()->scheduler;
+  auto isMarked = [&](const Stream *stream) {
+    // The mark of another context's stream is its own policy's.
+    return &stream->scheduler == &own ? stream->neededMark == searches
+                                      : std::find(needed.begin(), needed.end(),
+                                                  stream) != needed.end();
+  };
   auto mark = [&](Stream *stream, uint64_t position) {
-    if (stream->neededMark == searches ||
+    if (isMarked(stream) ||
         stream->completed.load(std::memory_order_acquire) >= position)
       return;
-    stream->neededMark = searches;
+    if (&stream->scheduler == &own)
+      stream->neededMark = searches;
     needed.push_back(stream);
   };
   for (Awaited *wait = awaited; wait; wait = wait->next)

@@ -52,8 +52,7 @@ public:
     frame()->sites = site;
     frame()->siteCount = site ? 1 : 0;
     if (stream && !frame()->failed) {
-      stream->frame = frame();
-      linkFront(frame()->streams, stream);
+      frame()->take(*stream, frame()->first);
     }
   }
   Call(const Call &) = delete;
@@ -177,7 +176,7 @@ public:
         return;
       call.frame()->run(site, [&] {
         SharedDownloads shared(*this, *call.frame());
-        return context.staging.finish(call.frame()->downloads);
+        return context.staging.finish(call.frame()->first.downloads);
       });
     });
   }
@@ -216,7 +215,7 @@ public:
       RETURN_IF_ERROR(
           context.driver->loadModule(module, image, out, functions));
       context.physicalModules.fetch_add(1, std::memory_order_relaxed);
-      frame.slot->counters.modules.create();
+      frame.first.slot->counters.modules.create();
       return Status();
     });
   }
@@ -232,7 +231,7 @@ public:
     return run(site, nullptr, [&](Frame &frame) {
       context.driver->unloadModule(module);
       context.physicalModules.fetch_sub(1, std::memory_order_relaxed);
-      frame.slot->counters.modules.destroy();
+      frame.first.slot->counters.modules.destroy();
       return Status();
     });
   }
@@ -326,12 +325,12 @@ private:
   public:
     SharedDownloads(SessionImpl &session, Frame &frame)
         : session(session), frame(frame), lock(session.transferMutex) {
-      frame.downloads = session.downloads;
+      frame.first.downloads = session.downloads;
     }
     SharedDownloads(const SharedDownloads &) = delete;
     ~SharedDownloads() {
-      session.downloads = frame.downloads;
-      frame.downloads = nullptr;
+      session.downloads = frame.first.downloads;
+      frame.first.downloads = nullptr;
       session.hasDownloads.store(session.downloads, std::memory_order_release);
     }
 

@@ -26,12 +26,13 @@ static void keepReport(const gpuasync_call *call, const char *text) {
 }
 
 /// The call begins: what its function is given but for the streams.
-static gpuasync_call &beginCall(Frame &frame, uint32_t count, bool isCaptured,
+static gpuasync_call &beginCall(Frame &frame, const DeviceUse &use,
+                                uint32_t count, bool isCaptured,
                                 const gpuasync_site *site) {
   frame.libraryCall.span.begin(HostKind::Library, "call", site);
   gpuasync_call &call = frame.libraryCall.call;
-  call.driver = frame.context->kind.name();
-  call.ordinal = frame.context->ordinal;
+  call.driver = use.context->kind.name();
+  call.ordinal = use.context->ordinal;
   call.flags = isCaptured ? GPUASYNC_CALL_CAPTURED : 0;
   call.report = &keepReport;
   call.streams = &call.stream;
@@ -62,16 +63,22 @@ static Status endCall(Frame &frame, int32_t result, const gpuasync_site *site) {
   return status;
 }
 
+static DeviceObserver *observerOf(const Stream &stream) {
+  return stream.use->device->extensions.observer;
+}
+
 /// Puts the call on its streams, which have counted it: the thread is the
 /// library's until takeThreadBack.
 static Status giveThread(Frame &frame, Stream *const *streams, uint32_t count,
                          const gpuasync_site *site) {
+  DeviceUse &use = *streams[0]->use;
+  RETURN_IF_ERROR(frame.makeCurrent(use));
   Frame::ActiveLibraryCall &active = frame.libraryCall;
   if (count == 1)
     active.on = streams[0];
   else if (!reserve(active, count))
     return outOfMemoryStatus();
-  gpuasync_call &call = beginCall(frame, count, frame.capture, site);
+  gpuasync_call &call = beginCall(frame, use, count, frame.capture, site);
   if (count == 1) {
     call.stream = gpuasync_context_stream_native(streams[0]);
   } else {
@@ -86,19 +93,20 @@ static Status giveThread(Frame &frame, Stream *const *streams, uint32_t count,
     call.streams = handles;
     call.ordinals = ordinals;
   }
-  if (DeviceObserver *observer = frame.driver->extensions.observer)
-    for (uint32_t i = 0; i < count; ++i)
+  for (uint32_t i = 0; i < count; ++i)
+    if (DeviceObserver *observer = observerOf(*streams[i]))
       observer->beginLibrary(streams[i]->native, site);
-  frame.driver->suspend();
+  use.device->suspend();
   return Status();
 }
 
 /// The thread is the frame's again.
 static Status takeThreadBack(Frame &frame) {
-  Status resumed = frame.driver->resume();
-  if (DeviceObserver *observer = frame.driver->extensions.observer)
-    for (uint32_t i = 0; i < frame.libraryCall.call.count; ++i)
-      observer->endLibrary(frame.libraryCall.streams()[i]->native);
+  Status resumed = frame.current->device->resume();
+  Stream *const *streams = frame.libraryCall.streams();
+  for (uint32_t i = 0; i < frame.libraryCall.call.count; ++i)
+    if (DeviceObserver *observer = observerOf(*streams[i]))
+      observer->endLibrary(streams[i]->native);
   return resumed;
 }
 
@@ -116,8 +124,9 @@ Status gpuasync::callLibrary(Frame &frame, Stream *const *streams,
 Status gpuasync::captureLibrary(Frame &frame, NativeStream stream,
                                 const LibraryCall &library,
                                 const gpuasync_site *site) {
-  frame.slot->counters.capturedCalls.add(1);
-  gpuasync_call &call = beginCall(frame, 1, /*isCaptured=*/true, site);
+  frame.first.slot->counters.capturedCalls.add(1);
+  gpuasync_call &call =
+      beginCall(frame, frame.first, 1, /*isCaptured=*/true, site);
   call.stream = stream;
   return endCall(frame, library.function(&call, library.arguments), site);
 }
@@ -171,7 +180,7 @@ const gpuasync_call *gpuasync_call_begin(gpuasync_frame *memory,
   });
   if (!ok)
     return nullptr;
-  frame->slot->counters.libraryCalls.add(1);
+  streams[0]->use->slot->counters.libraryCalls.add(1);
   return &frame->libraryCall.call;
 }
 
@@ -198,7 +207,7 @@ void gpuasync_call_replayable(
     if (!function || (bytes && !arguments))
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                         function ? "null arguments" : "null function");
-    frame->slot->counters.libraryCalls.add(1);
+    streams[0]->use->slot->counters.libraryCalls.add(1);
     const LibraryCall library = {function, arguments, bytes};
     if (frame->region)
       for (uint32_t i = 0; i < count; ++i)

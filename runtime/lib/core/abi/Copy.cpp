@@ -39,6 +39,7 @@ struct Copying : Transfer {
   /// Tells a trace of what the host has copied since `from`; 0: there was none.
   void noteOwn(uint64_t bytes, int64_t from);
   Status settle(const char *source, uint64_t bytes);
+  Status settleOn(DeviceUse &other, const char *source, uint64_t bytes);
   Status takeLate(HeldStaging &staging, const char *source, uint64_t bytes);
 };
 
@@ -61,6 +62,25 @@ Status Copying::settle(const char *source, uint64_t bytes) {
     sleepNs(50000);
   }
   return Status();
+}
+
+/// Waits until another device of the frame has written what it has yet to write
+/// of the source.
+Status Copying::settleOn(DeviceUse &other, const char *source, uint64_t bytes) {
+  StagingPool &staging = other.context->staging;
+  if (!staging.mayBePending(other.downloads))
+    return Status();
+  RETURN_IF_ERROR(frame.makeCurrent(other));
+  const Deadline deadline = callDeadline();
+  while (true) {
+    RETURN_IF_ERROR(staging.finish(other.downloads));
+    if (!isPendingOf(other, source, bytes))
+      return frame.makeCurrent(use);
+    if (deadline.over())
+      return makeStatus(GPUASYNC_TIMEOUT,
+                        "timed out waiting for a copy into the source");
+    sleepNs(50000);
+  }
 }
 
 /// Staging for a source of which the device itself has parts still to write.
@@ -158,6 +178,9 @@ Status Copying::plan(const void *source, const Sides &sides, bool isDense,
     return Status();
   const char *low = static_cast<const char *>(source) + sides.from.low;
   const uint64_t bytes = sides.from.bytes();
+  for (uint32_t i = 0; frame.more && i <= frame.moreCount; ++i)
+    if (DeviceUse &other = i ? frame.more[i - 1] : frame.first; &other != &use)
+      RETURN_IF_ERROR(settleOn(other, low, bytes));
   bool isUnsettled = false;
   forEachWriter(low, bytes, [&](Download &pending) { // the newest one counts
     const char *begin = pending.destination, *end = begin + pending.bytes;

@@ -73,58 +73,60 @@ static bool letGo(Pin *pin) {
   return true;
 }
 
-/// Finds or makes the pin and holds it. Cold.
-static Status pinSlowly(Frame &frame, const gpuasync_function &function) {
-  RETURN_IF_ERROR(checkRefusal());
-  ThreadState &thread = *frame.thread;
-  Registration *registration = nullptr;
-  RETURN_IF_ERROR(registerProgram(function.program, registration));
-  // A default one may be given up by others as soon as it is closed.
-  struct Held {
-    gpuasync_context *context;
-    bool isDefault;
-    ~Held() {
-      if (isDefault)
-        context->release();
-    }
-  } held{thread.scope, false};
-  if (!held.context) {
-    RETURN_IF_ERROR(chooseDefault(*registration, held.context));
-    held.isDefault = true;
-  }
-  bool inside = false;
+/// Finds or makes the pin of the program in a context, and holds it. Cold.
+static Status pinIn(Frame &frame, gpuasync_context &context,
+                    Registration &registration, Pin *&out) {
+  bool inside = frame.first.pin != nullptr;
   for (Frame *outer = frame.outer; outer; outer = outer->outer)
-    inside |= outer->pin != nullptr;
+    inside |= outer->first.pin != nullptr;
   for (int attempt = 0; attempt < 100; ++attempt) {
-    RETURN_IF_ERROR(held.context->check());
+    RETURN_IF_ERROR(context.check());
     Pin *pin = nullptr;
     bool counted = false;
     RETURN_IF_ERROR(
-        makePin(thread, *held.context, *registration, inside, pin, counted));
+        makePin(*frame.thread, context, registration, inside, pin, counted));
     if (counted || hold(pin)) {
-      frame.pin = pin;
+      out = pin;
       return Status();
     }
   }
   return makeStatus(GPUASYNC_SHUT_DOWN, "the program is being released");
 }
 
+/// The same of the frame's first device, which is chosen.
+static Status pinSlowly(Frame &frame, const gpuasync_function &function) {
+  RETURN_IF_ERROR(checkRefusal());
+  Registration *registration = nullptr;
+  RETURN_IF_ERROR(registerProgram(function.program, registration));
+  if (gpuasync_context *scope = frame.thread->scope)
+    return pinIn(frame, *scope, *registration, frame.first.pin);
+  // A default one may be given up by others as soon as it is closed.
+  struct Held {
+    gpuasync_context *context = nullptr;
+    ~Held() {
+      if (context)
+        context->release();
+    }
+  } held;
+  RETURN_IF_ERROR(chooseDefault(*registration, held.context));
+  return pinIn(frame, *held.context, *registration, frame.first.pin);
+}
+
 /// Makes sure that the function's modules are loaded, and notes their use.
-static Status loadModules(Frame &frame, const gpuasync_function &function) {
-  Pin &pin = *frame.pin;
-  const std::atomic<uint64_t> &epoch = frame.context->modules.epoch;
+static Status loadModules(DeviceUse &use, const gpuasync_function &function) {
+  Pin &pin = *use.pin;
+  const std::atomic<uint64_t> &epoch = use.context->modules.epoch;
   for (uint32_t i = 0; i < function.moduleCount; ++i) {
     uint32_t index = function.modules[i];
     if (index >= function.program->moduleCount)
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                         "the function names module %u of %u", index,
                         function.program->moduleCount);
-    if (frame.instance->modules[index].functions.load(
-            std::memory_order_acquire))
-      frame.slot->counters.hits.add(1);
+    if (use.instance->modules[index].functions.load(std::memory_order_acquire))
+      use.slot->counters.hits.add(1);
     else
-      RETURN_IF_ERROR(loadModule(*frame.context,
-                                 {&pin, &function, /*loading=*/true}, index));
+      RETURN_IF_ERROR(
+          loadModule(*use.context, {&pin, &function, /*loading=*/true}, index));
     pin.use(index, epoch.load(std::memory_order_relaxed));
   }
   return Status();
@@ -132,17 +134,72 @@ static Status loadModules(Frame &frame, const gpuasync_function &function) {
 
 /// Looking takes a lock and reads what other threads write. Where the context
 /// hardly ever rests, one of 64 frames of a thread looks.
-static void drainAtTimes(Frame &frame, const gpuasync_function &function) {
-  ThreadContext &slot = *frame.slot;
+static void drainAtTimes(DeviceUse &use, const gpuasync_function &function) {
+  ThreadContext &slot = *use.slot;
   if (slot.unlookedLeft) {
     --slot.unlookedLeft;
     return;
   }
-  const Entering entering = {frame.pin, &function};
-  if (frame.context->drainRetired(&entering))
+  const Entering entering = {use.pin, &function};
+  if (use.context->drainRetired(&entering))
     slot.busyLooks = 0;
   else if (++slot.busyLooks >= 4)
     slot.unlookedLeft = 63;
+}
+
+/// What a use has by its pin. Ok if work can be given to the device.
+static Status bindToPin(DeviceUse &use) {
+  use.instance = use.pin->instance;
+  use.slot = use.pin->slot;
+  use.context = use.slot->context;
+  use.device = use.context->driver.get();
+  return use.context->lost.load(std::memory_order_relaxed)
+             ? use.context->check()
+             : Status();
+}
+
+/// Brings a device, whose context is current, to where the function begins.
+static Status prepareDevice(DeviceUse &use, const gpuasync_function &function) {
+  // Before the function does anything, on the host too: what calls have left
+  // unfinished may be writing its memory.
+  if (__builtin_expect(!use.context->abandoned.isEmpty(), 0) &&
+      !(function.flags & GPUASYNC_FUNCTION_ENQUEUES))
+    RETURN_IF_ERROR(use.context->waitForAbandoned(callDeadline()));
+  if (use.context->retiredCount.load(std::memory_order_relaxed))
+    drainAtTimes(use, function);
+  return loadModules(use, function);
+}
+
+/// Enters the devices from 1 on of a function of several. Cold.
+static Status enterMore(Frame &frame, const gpuasync_function &function) {
+  const ThreadState &thread = *frame.thread;
+  const uint32_t count = function.deviceCount;
+  // A scope of one context may have been set without its list (Session).
+  const Scope *scope = thread.scopes.empty() ? nullptr : &thread.scopes.back();
+  const size_t there =
+      scope && scope->first == thread.scope ? scope->size() : 1;
+  if (count > there)
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                      "the function uses %u devices, the thread's scope has "
+                      "%zu: see gpuasync_scope_push_devices",
+                      count, there);
+  frame.more = new DeviceUse[count - 1];
+  for (uint32_t i = 1; i < count; ++i) {
+    DeviceUse &use = frame.more[i - 1];
+    RETURN_IF_ERROR(
+        pinIn(frame, *(*scope)[i], *frame.first.pin->registration, use.pin));
+    frame.moreCount = i;
+    RETURN_IF_ERROR(bindToPin(use));
+    RETURN_IF_ERROR(frame.switchTo(use));
+    // A vendor's context is found to be reset here.
+    SavedContext saved;
+    Status status = use.device->makeCurrent(saved);
+    if (!status.ok())
+      return use.context->noteFault(std::move(status));
+    use.device->restore(saved);
+    RETURN_IF_ERROR(prepareDevice(use, function));
+  }
+  return frame.makeCurrent(frame.first);
 }
 
 static Status enter(Frame &frame, const gpuasync_function &function) {
@@ -150,7 +207,8 @@ static Status enter(Frame &frame, const gpuasync_function &function) {
   frame.thread = &thread;
   frame.outer = thread.innermost;
   thread.innermost = &frame;
-  foldCalls(frame.outer ? frame.outer->slot : nullptr);
+  foldCalls(frame.outer && frame.outer->current ? frame.outer->current->slot
+                                                : nullptr);
   // What this frame does may count on what the other one has asked for.
   if (frame.outer && frame.outer->region)
     (void)frame.outer->run(nullptr,
@@ -164,55 +222,62 @@ static Status enter(Frame &frame, const gpuasync_function &function) {
       context = registration->defaultContext.load(std::memory_order_acquire);
     Pin *pin = thread.findPin(registration, context);
     if (pin && hold(pin))
-      frame.pin = pin;
+      frame.first.pin = pin;
   }
-  if (!frame.pin)
+  if (!frame.first.pin)
     RETURN_IF_ERROR(pinSlowly(frame, function));
-  if (__builtin_expect(function.deviceCount > 1, 0))
-    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                      "the function names %u devices, a frame has one",
-                      function.deviceCount);
-  frame.instance = frame.pin->instance;
   frame.sites = function.program->sites;
   frame.siteCount = function.program->siteCount;
-  frame.slot = frame.pin->slot;
-  frame.context = frame.slot->context;
-  frame.driver = frame.context->driver.get();
-  if (frame.context->lost.load(std::memory_order_relaxed))
-    return frame.context->check();
-  Status status = frame.driver->makeCurrent(frame.saved);
+  RETURN_IF_ERROR(bindToPin(frame.first));
+  Status status = frame.first.device->makeCurrent(frame.saved);
   if (!status.ok())
-    return frame.context->noteFault(std::move(status));
-  frame.current = true;
-  // Before the function does anything, on the host too: what calls have left
-  // unfinished may be writing its memory.
-  if (__builtin_expect(!frame.context->abandoned.isEmpty(), 0) &&
-      !(function.flags & GPUASYNC_FUNCTION_ENQUEUES))
-    RETURN_IF_ERROR(frame.context->waitForAbandoned(callDeadline()));
-  if (frame.context->retiredCount.load(std::memory_order_relaxed))
-    drainAtTimes(frame, function);
-  return loadModules(frame, function);
-}
-
-Status Frame::join(Stream &last, Stream &other) {
-  Event *event = nullptr;
-  RETURN_IF_ERROR(context->events.take(slot, event));
-  const Timepoint ahead = other.timeline.whenIdle();
-  last.note(nullptr); // the last that it was given before says nothing of this
-  Status status =
-      context->timepoints.orderAfter(last.native, ahead, event->native);
-  context->events.give(slot, event);
-  return status;
+    return frame.first.context->noteFault(std::move(status));
+  frame.current = &frame.first;
+  RETURN_IF_ERROR(prepareDevice(frame.first, function));
+  return __builtin_expect(function.deviceCount > 1, 0)
+             ? enterMore(frame, function)
+             : Status();
 }
 
 Status Frame::refuseDevice(uint32_t device) {
   return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                    "the frame has 1 device, there is no device %u", device);
+                    "the frame has %u device%s, there is no device %u",
+                    moreCount + 1, moreCount ? "s" : "", device);
+}
+
+Status Frame::switchTo(DeviceUse &use) {
+  foldCalls(current->slot);
+  current = &use;
+  return use.device->resume();
+}
+
+DeviceUse *Frame::findUse(const gpuasync_context *context) {
+  DeviceUse *found = nullptr;
+  forEachDevice([&](DeviceUse &use) {
+    if (use.context == context)
+      found = &use;
+  });
+  return found;
+}
+
+Status Frame::join(Stream &last, Stream &other) {
+  DeviceUse &ahead = *other.use, &behind = *last.use;
+  Event *event = nullptr;
+  RETURN_IF_ERROR(makeCurrent(ahead));
+  RETURN_IF_ERROR(ahead.context->events.take(ahead.slot, event));
+  last.note(nullptr); // the last that it was given before says nothing of this
+  Status status = ahead.device->recordEvent(event->native, other.native);
+  if (status.ok())
+    status = makeCurrent(behind);
+  if (status.ok())
+    status = behind.device->streamWaitEvent(last.native, event->native);
+  ahead.context->events.give(ahead.slot, event);
+  return status;
 }
 
 void Frame::end(Stream &stream, bool idle) {
   if (idle || stream.external)
-    return context->streams.give(slot, &stream, idle);
+    return stream.use->context->streams.give(stream.use->slot, &stream, idle);
   stream.frame = nullptr;
   stream.aliasOf = nullptr;
   ended.push(&stream);
@@ -221,11 +286,13 @@ void Frame::end(Stream &stream, bool idle) {
 void Frame::reapEnded() {
   Stack<Stream> open;
   while (Stream *stream = ended.pop()) {
+    DeviceUse &use = *stream->use;
     bool done = false;
     // Its error is whose who waits for an event of it.
-    (void)context->timepoints.query(stream->timeline.whenIdle(), done);
+    if (makeCurrent(use).ok())
+      (void)use.context->timepoints.query(stream->timeline.whenIdle(), done);
     if (done)
-      context->streams.give(slot, stream, false);
+      use.context->streams.give(use.slot, stream, false);
     else
       open.push(stream);
   }
@@ -291,11 +358,14 @@ static void sayAbandoned(Frame &frame) try {
 /// A token that the frame was given is lost with it: what it stands for is
 /// abandoned unless it is reached.
 static bool isReached(Frame &frame, const Event &event) {
-  if (!event.isImported || frame.context->lost.load(std::memory_order_relaxed))
+  gpuasync_context &context = *event.context;
+  if (!event.isImported || context.lost.load(std::memory_order_relaxed))
     return true;
   bool done = false;
-  (void)guard(
-      [&] { return frame.context->timepoints.query(event.point(), done); });
+  (void)guard([&]() -> Status {
+    RETURN_IF_ERROR(frame.makeCurrent(frame.useOf(context)));
+    return context.timepoints.query(event.point(), done);
+  });
   return done;
 }
 
@@ -312,13 +382,14 @@ static void forEachStream(Frame &frame, ContextRef visit) {
 /// Waits for the frame's own streams; whether all are done. What is not is
 /// abandoned.
 static bool waitForOwn(Frame &frame, const Deadline &deadline) {
-  gpuasync_context &context = *frame.context;
   bool all = true;
   forEachStream(frame, [&](Stream &stream) {
+    gpuasync_context &context = *stream.use->context;
     if (stream.external || context.lost.load(std::memory_order_relaxed))
       return;
     bool done = false;
-    Status status = guard([&] {
+    Status status = guard([&]() -> Status {
+      RETURN_IF_ERROR(frame.makeCurrent(*stream.use));
       return context.timepoints.wait(stream.timeline.whenIdle(), deadline,
                                      done);
     });
@@ -333,16 +404,18 @@ static bool waitForOwn(Frame &frame, const Deadline &deadline) {
 /// Has the frame's own work end early, and waits for that, for so long, if it
 /// surely ends. Whether it has.
 static bool cancelOwn(Frame &frame, int64_t longestNs) {
-  StreamControl *control = frame.driver->extensions.control;
-  if (!control)
+  if (!frame.first.device->extensions.control)
     return false;
+  auto controlOf = [](Stream &stream) -> StreamControl & {
+    return *stream.use->device->extensions.control;
+  };
   bool ends = true;
   forEachStream(frame, [&](Stream &stream) {
     if (stream.isAbandoned)
-      control->cancelStream(stream.native);
+      controlOf(stream).cancelStream(stream.native);
   });
   forEachStream(frame, [&](Stream &stream) {
-    ends &= !stream.isAbandoned || control->endsSoon(stream.native);
+    ends &= !stream.isAbandoned || controlOf(stream).endsSoon(stream.native);
   });
   return ends && waitForOwn(frame, Deadline(longestNs));
 }
@@ -359,47 +432,65 @@ static void finishInExit(Frame &frame) {
   });
   if (!open)
     return;
-  if (frame.context->has(CapVendorStreams) ||
+  if (frame.first.context->has(CapVendorStreams) ||
       !(waitForOwn(frame, Deadline(0)) || cancelOwn(frame, longestInExitNs)))
     gpuasync_thread_end_in_exit();
 }
 
-void gpuasync::releaseAfterError(Frame &frame) {
-  gpuasync_context &context = *frame.context;
-  // The device may still write the caller's memory: leaving waits, once, unless
-  // a wait has just been given up. Callers' streams are not waited for.
-  int64_t timeout = process().timeoutNs.load(std::memory_order_relaxed);
-  if (timeout > 0 && gpuasync_status_get_code(frame.error) == GPUASYNC_TIMEOUT)
-    timeout = 0;
-  const Deadline deadline(timeout);
-  bool idle = waitForOwn(frame, deadline);
-  // That takes at most many times what a block takes.
-  if (!idle && deadline.over() && !context.lost.load(std::memory_order_relaxed))
-    idle = cancelOwn(frame, /*longestNs=*/1000000000);
-  Stream *last = nullptr; // behind all that may still run
-  Status ordered;
+static bool isLost(const DeviceUse &use) {
+  return use.context->lost.load(std::memory_order_relaxed);
+}
+
+/// Orders what may still run on the frame's streams one behind the other, up to
+/// the result; null: nothing runs.
+static Stream *orderUnfinished(Frame &frame, Status &ordered) {
+  Stream *last = nullptr;
   forEachStream(frame, [&](Stream &stream) {
     const bool done =
         stream.external ? stream.timeline.isIdle() : !stream.isAbandoned;
-    if (done || context.lost.load(std::memory_order_relaxed))
+    if (done || isLost(*stream.use))
       return;
     if (last && ordered.ok())
-      ordered =
-          context.noteFault(guard([&] { return frame.join(stream, *last); }));
+      ordered = stream.use->context->noteFault(
+          guard([&] { return frame.join(stream, *last); }));
     last = &stream;
   });
-  const bool lost = context.lost.load(std::memory_order_relaxed);
-  if (!idle && !lost)
-    sayAbandoned(frame);
+  return last;
+}
+
+/// A stream of the device, of those that may still run, that is behind `last`.
+/// Null: the device has none.
+static Stream *putBehind(Frame &frame, DeviceUse &use, Stream *last,
+                         Status &ordered) {
+  if (!last || last->use == &use)
+    return last;
+  Stream *behind = nullptr;
+  forEachStream(frame, [&](Stream &stream) {
+    if (stream.use == &use && !stream.external)
+      behind = &stream;
+  });
+  if (behind && ordered.ok())
+    ordered = use.context->noteFault(
+        guard([&] { return frame.join(*behind, *last); }));
+  return behind;
+}
+
+/// Gives back what the frame holds of a device. `last`: a stream of the device
+/// behind all that may still run; null: nothing does, or there is no such
+/// stream and `isOrdered` is false.
+static void releaseHeld(Frame &frame, DeviceUse &use, Stream *last, bool idle,
+                        bool isOrdered) {
+  gpuasync_context &context = *use.context;
+  const bool lost = isLost(use);
   if (idle || lost)
-    context.staging.dropAll(frame.downloads);
+    context.staging.dropAll(use.downloads);
   else
-    context.staging.abandon(frame.downloads);
+    context.staging.abandon(use.downloads);
   context.registrations.leave(frame, /*undo=*/true);
   // Nobody could say when memory behind an unknown point is free: then it stays
   // the program's.
   PoolAllocation *blocks =
-      context.memory.leave(frame, /*ends=*/ordered.ok() || lost);
+      context.memory.leave(frame, /*ends=*/isOrdered || lost);
   while (PoolAllocation *block = blocks) {
     blocks = block->next;
     // Without memory for its timepoint it stays known, and close gives it back.
@@ -408,8 +499,39 @@ void gpuasync::releaseAfterError(Frame &frame) {
   }
 }
 
+void gpuasync::releaseAfterError(Frame &frame) {
+  // The device may still write the caller's memory: leaving waits, once, unless
+  // a wait has just been given up. Callers' streams are not waited for.
+  int64_t timeout = process().timeoutNs.load(std::memory_order_relaxed);
+  if (timeout > 0 && gpuasync_status_get_code(frame.error) == GPUASYNC_TIMEOUT)
+    timeout = 0;
+  const Deadline deadline(timeout);
+  bool idle = waitForOwn(frame, deadline);
+  bool lost = false; // all of the devices
+  auto lookForLoss = [&] {
+    lost = true;
+    frame.forEachDevice([&](DeviceUse &use) { lost &= isLost(use); });
+  };
+  lookForLoss();
+  // That takes at most many times what a block takes.
+  if (!idle && deadline.over() && !lost)
+    idle = cancelOwn(frame, /*longestNs=*/1000000000);
+  Status ordered;
+  Stream *last = orderUnfinished(frame, ordered);
+  lookForLoss();
+  if (!idle && !lost)
+    sayAbandoned(frame);
+  frame.forEachDevice([&](DeviceUse &use) {
+    Stream *behind = putBehind(frame, use, last, ordered);
+    (void)frame.makeCurrent(use);
+    releaseHeld(frame, use, behind, idle,
+                ordered.ok() && (behind != nullptr) == (last != nullptr));
+  });
+}
+
 void Frame::endTimed(bool waited) {
-  instance->regions.load(std::memory_order_relaxed)->endTimed(*this, waited);
+  first.instance->regions.load(std::memory_order_relaxed)
+      ->endTimed(*this, waited);
 }
 
 /// On an error, or when the program forgot to end it.
@@ -418,7 +540,44 @@ static void leaveRegion(Frame &frame) {
     frame.run(nullptr, [&] { return frame.region->finish(); });
   else
     frame.region->drop();
-  frame.instance->regions.load(std::memory_order_relaxed)->leave(frame);
+  frame.first.instance->regions.load(std::memory_order_relaxed)->leave(frame);
+}
+
+/// Gives back all that the frame holds, to the contexts that it is of.
+static void giveBack(Frame &frame) {
+  if (frame.capture)
+    endCapture(frame);
+  if (frame.failed)
+    releaseAfterError(frame);
+  while (Event *event = frame.events) {
+    unlink(frame.events, event);
+    DeviceUse &use = frame.useOf(*event->context);
+    use.slot->counters.events.destroy();
+    if (frame.failed && !isReached(frame, *event))
+      use.context->events.abandon(event);
+    else
+      use.context->events.give(use.slot, event);
+  }
+  while (Stream *stream = frame.streams) {
+    unlink(frame.streams, stream);
+    DeviceUse &use = *stream->use;
+    (void)frame.makeCurrent(use);
+    if (!stream->external)
+      use.slot->counters.streams.destroy();
+    // After an error the pending list's query also resets the stream.
+    use.context->streams.give(use.slot, stream,
+                              !frame.failed && stream->timeline.isIdle());
+  }
+  while (Stream *stream = frame.ended.pop()) {
+    (void)frame.makeCurrent(*stream->use);
+    stream->use->context->streams.give(stream->use->slot, stream, false);
+  }
+  frame.forEachDevice([&](DeviceUse &use) {
+    use.context->staging.adopt(use.downloads);
+    if (use.buffers) // the program's own from here on
+      (void)use.context->memory.leave(frame, /*ends=*/false);
+    use.context->registrations.leave(frame, /*undo=*/false);
+  });
 }
 
 static void leave(Frame &frame) {
@@ -434,44 +593,23 @@ static void leave(Frame &frame) {
     leaveRegion(frame);
   if (__builtin_expect(frame.modeTiming.tuner != nullptr, 0))
     frame.endTimed(/*waited=*/false);
-  gpuasync_context *context = frame.context;
-  if (context && frame.current) {
-    if (frame.capture)
-      endCapture(frame);
-    if (frame.failed)
-      releaseAfterError(frame);
-    while (Event *event = frame.events) {
-      unlink(frame.events, event);
-      frame.slot->counters.events.destroy();
-      if (frame.failed && !isReached(frame, *event))
-        context->events.abandon(event);
-      else
-        context->events.give(frame.slot, event);
-    }
-    while (Stream *stream = frame.streams) {
-      unlink(frame.streams, stream);
-      if (!stream->external)
-        frame.slot->counters.streams.destroy();
-      // After an error the pending list's query also resets the stream.
-      context->streams.give(frame.slot, stream,
-                            !frame.failed && stream->timeline.isIdle());
-    }
-    while (Stream *stream = frame.ended.pop())
-      context->streams.give(frame.slot, stream, false);
-    context->staging.adopt(frame.downloads);
-    if (frame.buffers) // the program's own from here on
-      (void)context->memory.leave(frame, /*ends=*/false);
-    context->registrations.leave(frame, /*undo=*/false);
-  }
   if (frame.current)
-    frame.driver->restore(frame.saved);
-  foldCalls(frame.slot);
-  if (frame.pin && __builtin_expect(!letGo(frame.pin), 0)) {
-    context->modules.underflows.fetch_add(1, std::memory_order_relaxed);
+    giveBack(frame);
+  if (frame.current) {
+    if (__builtin_expect(frame.current != &frame.first, 0))
+      (void)frame.switchTo(frame.first);
+    frame.first.device->restore(frame.saved);
+  }
+  foldCalls(frame.first.slot);
+  frame.forEachDevice([&](DeviceUse &use) {
+    if (!use.pin || __builtin_expect(letGo(use.pin), 1))
+      return;
+    use.context->modules.underflows.fetch_add(1, std::memory_order_relaxed);
     frame.fail(
         makeStatus(GPUASYNC_DRIVER_ERROR, "more frames were left than entered"),
         nullptr);
-  }
+  });
+  delete[] frame.more;
   if (frame.thread)
     frame.thread->innermost = frame.outer;
 }
@@ -544,7 +682,7 @@ void gpuasync_frame_suspend(gpuasync_frame *memory) noexcept {
   Frame *frame = Frame::of(memory);
   if (frame->current && !(refusal.load(std::memory_order_relaxed) &
                           (RefuseForked | RefuseExiting)))
-    frame->driver->suspend();
+    frame->current->device->suspend();
 }
 
 void gpuasync_frame_resume(gpuasync_frame *memory) noexcept {
@@ -552,7 +690,7 @@ void gpuasync_frame_resume(gpuasync_frame *memory) noexcept {
   if (!frame->usable())
     return;
   // Embedder calls in between made the context current for themselves only.
-  frame->run(nullptr, [&] { return frame->driver->resume(); });
+  frame->run(nullptr, [&] { return frame->current->device->resume(); });
 }
 
 const gpuasync_site *gpuasync_check_site(const gpuasync_frame *memory,
@@ -562,7 +700,7 @@ const gpuasync_site *gpuasync_check_site(const gpuasync_frame *memory,
 
 gpuasync_context *
 gpuasync_check_context(const gpuasync_frame *memory) noexcept {
-  return reinterpret_cast<const Frame *>(memory)->context;
+  return reinterpret_cast<const Frame *>(memory)->first.context;
 }
 
 int32_t gpuasync_frame_fail(gpuasync_frame *memory,

@@ -22,7 +22,23 @@ struct Capture;
 struct Extent;
 struct LibraryCall;
 
+/// One device that a frame uses: its context, what a frame reads of that, and
+/// what the frame holds there.
+struct DeviceUse {
+  gpuasync_context *context = nullptr;
+  Device *device = nullptr;
+  Instance *instance = nullptr;
+  ThreadContext *slot = nullptr;
+  Pin *pin = nullptr;
+  PoolAllocation *buffers = nullptr; ///< under the memory pool's lock
+  Download *downloads = nullptr;     ///< newest first
+  uint32_t registrations = 0;        ///< made and not undone by the frame
+};
+
 struct Frame {
+  /// A frame uses so many devices at most.
+  static constexpr uint32_t maxDevices = 16;
+
   // As in gpuasync_frame.
   int32_t failed = 0;
   int32_t reserved = 0;
@@ -31,25 +47,20 @@ struct Frame {
   const gpuasync_site *sites = nullptr;
   uint32_t siteCount = 0;
   const gpuasync_function *function = nullptr;
-  gpuasync_context *context = nullptr;
-  Device *driver = nullptr;
-  Instance *instance = nullptr;
-  ThreadContext *slot = nullptr;
-  Pin *pin = nullptr;
+  DeviceUse *current = nullptr; ///< whose context is; null: none was yet
+  DeviceUse first;              ///< device 0
+  DeviceUse *more = nullptr;    ///< devices from 1 on, an array
+  uint32_t moreCount = 0;
+  bool left = false;
   ThreadState *thread = nullptr;
   Frame *outer = nullptr; ///< the thread's next frame outwards
-  SavedContext saved;
-  bool current = false; ///< makeCurrent succeeded, so leave restores
-  bool left = false;
+  SavedContext saved;     ///< what was current before the frame
   gpuasync_status *error = nullptr;
   Stream *streams = nullptr;
   /// Given back by the program with work on them, of which nobody knows that it
   /// is over: an error must wait for it. `frame` of these is null.
   Stack<Stream> ended;
   Event *events = nullptr;
-  PoolAllocation *buffers = nullptr; ///< under the memory pool's lock
-  uint32_t registrations = 0;        ///< made and not undone by this frame
-  Download *downloads = nullptr;     ///< newest first
   Capture *capture = nullptr; ///< of the caller's stream, if it is captured
   Recorder *region = nullptr; ///< that the frame is in, if it is recorded
   uint32_t regionDepth = 0;
@@ -108,6 +119,47 @@ struct Frame {
   }
   /// Keeps the first error, with the site's location.
   void fail(Status status, const gpuasync_site *site);
+  //===--- Devices
+  /// Calls `visit(DeviceUse &)` for each device in order.
+  template <typename Visit>
+  void forEachDevice(Visit visit) {
+    visit(first);
+    for (uint32_t i = 0; i < moreCount; ++i)
+      visit(more[i]);
+  }
+  /// Finds the device with this number.
+  Status findDevice(uint32_t device, DeviceUse *&out) {
+    if (__builtin_expect(device > moreCount, 0))
+      return refuseDevice(device);
+    out = device ? &more[device - 1] : &first;
+    return Status();
+  }
+  /// The same, and makes its context current.
+  Status enterDevice(uint32_t device, DeviceUse *&out) {
+    RETURN_IF_ERROR(findDevice(device, out));
+    return makeCurrent(*out);
+  }
+  Status refuseDevice(uint32_t device);
+  /// Makes the device's context current for the driver calls that follow. A
+  /// fault is noted in the context that is current.
+  Status makeCurrent(DeviceUse &use) {
+    return __builtin_expect(&use == current, 1) ? Status() : switchTo(use);
+  }
+  Status switchTo(DeviceUse &use);
+  /// The use of a context that the frame uses.
+  DeviceUse &useOf(const gpuasync_context &context) {
+    return __builtin_expect(first.context == &context, 1) ? first
+                                                          : *findUse(&context);
+  }
+  /// The same of any context; null: the frame does not use it.
+  DeviceUse *findUse(const gpuasync_context *context);
+  /// Adds a stream to the frame's.
+  void take(Stream &stream, DeviceUse &use) {
+    stream.frame = this;
+    stream.use = &use;
+    linkFront(streams, &stream);
+  }
+
   /// Runs the work of one call; its error, and what it throws, are the frame's.
   /// True if it is ok.
   template <typename Body>
@@ -115,7 +167,8 @@ struct Frame {
     Status status = guard(body);
     if (__builtin_expect(status.ok(), 1))
       return true;
-    fail(context->noteFault(std::move(status)), site);
+    fail((current ? *current : first).context->noteFault(std::move(status)),
+         site);
     return false;
   }
   /// False in a failed frame and in a forked child.
@@ -130,11 +183,6 @@ struct Frame {
     }
     return true;
   }
-  /// Refuses the number of a device that the frame does not have.
-  Status checkDevice(uint32_t device) {
-    return __builtin_expect(device == 0, 1) ? Status() : refuseDevice(device);
-  }
-  Status refuseDevice(uint32_t device);
   /// Whether it is one of this frame's, even if it follows another one.
   bool holds(const Stream *stream) const {
     return stream && (stream->frame == this ||
@@ -177,10 +225,32 @@ struct Frame {
 
 static_assert(sizeof(Frame) <= sizeof(gpuasync_frame));
 
-/// Refuses sizes that no launch may have (Launch.cpp). `empty`: a size is 0.
-Status checkBlock(const gpuasync_context &context,
-                  const gpuasync_kernel &kernel,
-                  const gpuasync_launch_config &block, bool &empty);
+/// Whether nothing of a launch needs a closer look: all sizes are positive, the
+/// parameters are the kernel's, and there are neither clusters nor flags.
+inline bool isPlain(const gpuasync_kernel &kernel,
+                    const gpuasync_launch_config &block) {
+  const int64_t *grid = block.grid, *size = block.block, *of = block.cluster;
+  const int64_t signs = grid[0] | grid[1] | grid[2] | size[0] | size[1] |
+                        size[2] | block.dynamicSharedBytes;
+  const auto clusters = static_cast<uint64_t>(of[0] | of[1] | of[2]);
+  return signs >= 0 && grid[0] && grid[1] && grid[2] && size[0] && size[1] &&
+         size[2] && clusters <= 1 && !block.flags &&
+         block.paramBytes == kernel.paramBytes &&
+         kernel.paramCount != UINT32_MAX;
+}
+/// checkBlock of any launch (Launch.cpp).
+Status checkAnyBlock(const gpuasync_context &context,
+                     const gpuasync_kernel &kernel,
+                     const gpuasync_launch_config &block, bool &empty);
+/// Refuses sizes that no launch may have. `empty`: a size is 0.
+inline Status checkBlock(const gpuasync_context &context,
+                         const gpuasync_kernel &kernel,
+                         const gpuasync_launch_config &block, bool &empty) {
+  empty = false;
+  return __builtin_expect(isPlain(kernel, block), 1)
+             ? Status()
+             : checkAnyBlock(context, kernel, block, empty);
+}
 /// Waits for streams of a frame on the host (Wait.cpp).
 Status hostWait(Frame &frame, Stream *const *streams, uint32_t count);
 /// Puts a launch on the stream, which has counted it. Where the host waits for
@@ -195,8 +265,8 @@ Status launchIn(Frame &frame, Stream &stream, const gpuasync_kernel &kernel,
                 const gpuasync_launch_config &block, const gpuasync_site *site,
                 Start start) {
   bool empty = false;
-  RETURN_IF_ERROR(checkBlock(*frame.context, kernel, block, empty));
-  frame.slot->counters.launches.add(1);
+  RETURN_IF_ERROR(checkBlock(*stream.use->context, kernel, block, empty));
+  stream.use->slot->counters.launches.add(1);
   stream.note(site);
   if (empty)
     return Status(); // keeps order by doing nothing

@@ -11,9 +11,10 @@
 
 using namespace gpuasync;
 
-Status gpuasync::checkBlock(const gpuasync_context &context,
-                            const gpuasync_kernel &kernel,
-                            const gpuasync_launch_config &block, bool &empty) {
+Status gpuasync::checkAnyBlock(const gpuasync_context &context,
+                               const gpuasync_kernel &kernel,
+                               const gpuasync_launch_config &block,
+                               bool &empty) {
   int64_t least = INT64_MAX;
   for (int i = 0; i < 3; ++i) {
     least = block.grid[i] < least ? block.grid[i] : least;
@@ -63,11 +64,11 @@ Status gpuasync::putLaunch(Frame &frame, Stream &stream,
                            const gpuasync_kernel &kernel,
                            const gpuasync_launch_config &block,
                            const gpuasync_site *site) {
-  Device &driver = *frame.driver;
+  Device &driver = *stream.use->device;
   // What else is put on a caller's stream nobody tells us.
   const bool signalsHost = (site->flags & GPUASYNC_SITE_AWAITED) &&
                            !stream.external && !frame.capture &&
-                           frame.context->has(CapFlagWait);
+                           stream.use->context->has(CapFlagWait);
   Command command(function, kernel, block, site);
   if (!signalsHost || !stream.timeline.needSignal(driver.extensions.signals))
     return driver.submit(stream.native, command);
@@ -92,9 +93,11 @@ extern "C" void gpuasync_launch(gpuasync_frame *memory, gpuasync_stream *stream,
                         config ? "null parameters" : "null launch config");
     if (frame->region)
       RETURN_IF_ERROR(frame->region->playBefore(*stream));
+    DeviceUse &use = *stream->use;
+    RETURN_IF_ERROR(frame->makeCurrent(use));
     const gpuasync_kernel *kernel = nullptr;
     NativeFunction function = nullptr;
-    RETURN_IF_ERROR(frame->instance->findKernel(site, kernel, function));
+    RETURN_IF_ERROR(use.instance->findKernel(site, kernel, function));
     return launchIn(*frame, *stream, *kernel, *config, site, [&] {
       return putLaunch(*frame, *stream, function, *kernel, *config, site);
     });

@@ -11,6 +11,17 @@
 
 using namespace gpuasync;
 
+/// Finds the device, of which the stream is, if there is one.
+static Status enterDevice(Frame &frame, uint32_t device, const Stream *stream,
+                          DeviceUse *&out) {
+  RETURN_IF_ERROR(frame.enterDevice(device, out));
+  if (__builtin_expect(!stream || stream->use == out, 1))
+    return Status();
+  return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                    "the stream is not of device %u, which has the memory",
+                    device);
+}
+
 extern "C" {
 
 void *gpuasync_alloc(gpuasync_frame *memory, uint32_t device,
@@ -26,8 +37,9 @@ void *gpuasync_alloc(gpuasync_frame *memory, uint32_t device,
   }
   PoolAllocation *block = nullptr;
   bool ok = frame->run(site, [&]() -> Status {
-    RETURN_IF_ERROR(frame->checkDevice(device));
-    gpuasync_context &context = *frame->context;
+    DeviceUse *use = nullptr;
+    RETURN_IF_ERROR(enterDevice(*frame, device, stream, use));
+    gpuasync_context &context = *use->context;
     if (flags & ~uint32_t(GPUASYNC_ALLOC_HOST_SHARED))
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                         "unknown allocation flags %u", flags);
@@ -57,8 +69,9 @@ void gpuasync_dealloc(gpuasync_frame *memory, uint32_t device,
   if (stream && !frame->holds(stream))
     return (void)frame->owns(stream, site); // says what is wrong
   frame->run(site, [&]() -> Status {
-    RETURN_IF_ERROR(frame->checkDevice(device));
-    gpuasync_context &context = *frame->context;
+    DeviceUse *use = nullptr;
+    RETURN_IF_ERROR(enterDevice(*frame, device, stream, use));
+    gpuasync_context &context = *use->context;
     PoolAllocation *block = nullptr;
     if (frame->region)
       RETURN_IF_ERROR(frame->region->play());
@@ -77,6 +90,32 @@ void gpuasync_dealloc(gpuasync_frame *memory, uint32_t device,
   });
 }
 
+} // extern "C"
+
+/// Registers the memory with each device of the frame, or with none.
+static Status registerOnAll(Frame &frame, char *pointer, uint64_t bytes,
+                            const gpuasync_site *site) {
+  uint32_t done = 0;
+  Status status;
+  frame.forEachDevice([&](DeviceUse &use) {
+    if (!status.ok())
+      return;
+    status = frame.makeCurrent(use);
+    if (status.ok())
+      status = use.context->registrations.add(frame, pointer, bytes, site);
+    done += status.ok();
+  });
+  if (__builtin_expect(status.ok(), 1))
+    return status;
+  frame.forEachDevice([&](DeviceUse &use) {
+    if (done && done--)
+      (void)use.context->registrations.remove(frame, pointer);
+  });
+  return status;
+}
+
+extern "C" {
+
 void gpuasync_host_register(gpuasync_frame *memory, void *pointer,
                             uint64_t bytes, uint32_t siteIndex) noexcept {
   Frame *frame = Frame::of(memory);
@@ -94,8 +133,7 @@ void gpuasync_host_register(gpuasync_frame *memory, void *pointer,
     if (frame->capture)
       return refuseCaptured("a registration of host memory",
                             "register it before the capture");
-    return frame->context->registrations.add(
-        *frame, static_cast<char *>(pointer), bytes, site);
+    return registerOnAll(*frame, static_cast<char *>(pointer), bytes, site);
   });
 }
 
@@ -111,7 +149,15 @@ void gpuasync_host_unregister(gpuasync_frame *memory, void *pointer,
                             "end it after the last run of the graph");
     if (frame->region)
       RETURN_IF_ERROR(frame->region->play());
-    return frame->context->registrations.remove(*frame, pointer);
+    Status first;
+    frame->forEachDevice([&](DeviceUse &use) {
+      Status status = frame->makeCurrent(use);
+      if (status.ok())
+        status = use.context->registrations.remove(*frame, pointer);
+      if (first.ok())
+        first = std::move(status);
+    });
+    return first;
   });
 }
 }

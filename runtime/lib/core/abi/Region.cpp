@@ -28,8 +28,9 @@ static Regions &regionsOf(Instance &instance) {
 /// Whether the calls of a region go anywhere but straight to their streams.
 static bool isRecorded(const Frame &frame) {
   const Play play = process().play.load(std::memory_order_relaxed);
-  return play != Play::Streams && !frame.capture && !process().syncLaunches &&
-         (play == Play::Stream || frame.context->has(CapGraphs));
+  return play != Play::Streams && !frame.capture && !frame.more &&
+         !process().syncLaunches &&
+         (play == Play::Stream || frame.first.context->has(CapGraphs));
 }
 
 /// Plays what is recorded, if anything is; how.
@@ -38,7 +39,7 @@ static ExecutionMode endRegion(Frame &frame, const gpuasync_site *site) {
     return ExecutionMode::Streams;
   frame.run(site, [&] { return frame.region->finish(); });
   const ExecutionMode way = frame.region->lastPlayed();
-  frame.instance->regions.load(std::memory_order_relaxed)->leave(frame);
+  frame.first.instance->regions.load(std::memory_order_relaxed)->leave(frame);
   return way;
 }
 
@@ -79,10 +80,26 @@ static Status prepare(Frame &frame, const gpuasync_fragment *fragment,
     return makeStatus(GPUASYNC_INVALID_ARGUMENT, "a fragment in no region");
   if (!fragment)
     return makeStatus(GPUASYNC_INVALID_ARGUMENT, "null fragment");
-  RETURN_IF_ERROR(regionsOf(*frame.instance).prepare(*fragment, out));
+  RETURN_IF_ERROR(regionsOf(*frame.first.instance).prepare(*fragment, out));
   if ((fragment->laneCount && !lanes) || (fragment->argumentBytes && !block))
     return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                       lanes ? "null arguments" : "null lanes");
+  return Status();
+}
+
+/// Whether the lanes are streams of the devices that the fragment says.
+static Status checkDevices(Frame &frame, const gpuasync_fragment &fragment,
+                           gpuasync_stream *const *lanes) {
+  for (uint32_t i = 0; i < fragment.laneCount; ++i) {
+    DeviceUse *use = nullptr;
+    const uint32_t device = deviceOf(fragment, i);
+    RETURN_IF_ERROR(frame.findDevice(device, use));
+    if (lanes[i] && lanes[i]->use != use)
+      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                        "lane %u of a fragment is on device %u, and its stream "
+                        "is not",
+                        i, device);
+  }
   return Status();
 }
 
@@ -92,7 +109,8 @@ static bool ownsLanes(Frame &frame, const gpuasync_fragment &fragment,
   for (uint32_t i = 0; i < fragment.laneCount; ++i)
     if (lanes[i] && !frame.owns(lanes[i], site))
       return false;
-  return true;
+  return __builtin_expect(!frame.more && !fragment.laneDevices, 1) ||
+         frame.run(site, [&] { return checkDevices(frame, fragment, lanes); });
 }
 
 /// Whether no lane is a caller's stream.
@@ -132,7 +150,7 @@ void gpuasync_region_add(gpuasync_frame *memory,
   if (!frame->region) {
     if (!gpuasync_check_fragment(memory, fragment, lanes, arguments))
       return;
-    if (__builtin_expect(frame->context->has(CapEdgesOnly), 0) &&
+    if (__builtin_expect(frame->first.context->has(CapEdgesOnly), 0) &&
         areOwn(*fragment, lanes) && !frame->capture)
       makeCommandsByEdges(Calls(), memory, *fragment, lanes, arguments);
     else
@@ -175,7 +193,7 @@ void gpuasync_region_begin(gpuasync_frame *memory,
   frame->run(site, [&]() -> Status {
     if (!site)
       return makeStatus(GPUASYNC_INVALID_ARGUMENT, "a region without a site");
-    regionsOf(*frame->instance).enter(*frame, site);
+    regionsOf(*frame->first.instance).enter(*frame, site);
     return Status();
   });
 }

@@ -20,8 +20,9 @@ void *gpuasync_constant(gpuasync_frame *memory, uint32_t device, uint32_t index,
     return nullptr;
   const void *found = nullptr;
   bool ok = frame->run(frame->siteAt(siteIndex), [&]() -> Status {
-    RETURN_IF_ERROR(frame->checkDevice(device));
-    return frame->instance->findConstant(index, found);
+    DeviceUse *use = nullptr;
+    RETURN_IF_ERROR(frame->enterDevice(device, use));
+    return use->instance->findConstant(index, found);
   });
   return ok ? const_cast<void *>(found) : nullptr;
 }
@@ -30,9 +31,10 @@ uint64_t gpuasync_check_constant_bytes(const gpuasync_frame *memory,
                                        uint32_t index) noexcept {
   auto *frame = reinterpret_cast<const Frame *>(memory);
   const void *found = nullptr;
-  bool isThere =
-      frame->instance && frame->instance->findConstant(index, found).ok();
-  return isThere ? frame->instance->program->modules[index].images[0].size : 0;
+  bool isThere = frame->first.instance &&
+                 frame->first.instance->findConstant(index, found).ok();
+  return isThere ? frame->first.instance->program->modules[index].images[0].size
+                 : 0;
 }
 
 void *gpuasync_resident(gpuasync_frame *memory, uint32_t device,
@@ -43,8 +45,9 @@ void *gpuasync_resident(gpuasync_frame *memory, uint32_t device,
     return nullptr;
   void *found = nullptr;
   bool ok = frame->run(frame->siteAt(siteIndex), [&]() -> Status {
-    RETURN_IF_ERROR(frame->checkDevice(device));
-    return frame->context->mirrors.find(*frame, pointer, bytes, found);
+    DeviceUse *use = nullptr;
+    RETURN_IF_ERROR(frame->enterDevice(device, use));
+    return use->context->mirrors.find(*frame, pointer, bytes, found);
   });
   return ok ? found : nullptr;
 }

@@ -12,8 +12,9 @@
 
 using namespace gpuasync;
 
-static Status wrapExternal(Frame &frame, void *native, Stream *&out) {
-  gpuasync_context &context = *frame.context;
+static Status wrapExternal(Frame &frame, DeviceUse &use, void *native,
+                           Stream *&out) {
+  gpuasync_context &context = *use.context;
   NativeStream handle = nullptr;
   if (native && !context.has(CapVendorStreams)) {
     auto *stream = static_cast<Stream *>(native);
@@ -33,6 +34,9 @@ static Status wrapExternal(Frame &frame, void *native, Stream *&out) {
   // Taking a captured stream for another would run now what belongs into the
   // graph, or end the capture.
   RETURN_IF_ERROR(captureStateOf(*context.driver, handle, state));
+  if (__builtin_expect(frame.more && state.kind != CaptureState::None, 0))
+    return refuseCaptured("work of several devices",
+                          "capture a function of one device");
   RETURN_IF_ERROR(joinCapture(frame, handle, state));
   RETURN_IF_ERROR(context.callerStreams.take(handle, out));
   out->timeline.finish();
@@ -44,12 +48,13 @@ static Status checkEvent(Frame &frame, gpuasync_event *handle, Event *&out) {
   if (!out->isCurrent(handle))
     return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                       "the event was destroyed before");
-  if (out->context != frame.context)
+  if (__builtin_expect(out->context != frame.first.context, 0) &&
+      !frame.findUse(out->context))
     return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                       "the event belongs to another context (%s, the frame's "
                       "is %s)",
                       out->context->device.c_str(),
-                      frame.context->device.c_str());
+                      frame.first.context->device.c_str());
   return Status();
 }
 
@@ -72,14 +77,29 @@ static Status waitEvents(Frame &frame, gpuasync_event *const *events,
       continue;
     Event *event = nullptr;
     RETURN_IF_ERROR(checkEvent(frame, events[i], event));
+    RETURN_IF_ERROR(frame.makeCurrent(frame.useOf(*event->context)));
     bool done = false;
-    RETURN_IF_ERROR(frame.context->wait(event->point(), deadline, done));
+    RETURN_IF_ERROR(event->context->wait(event->point(), deadline, done));
     if (!done)
       return timedOut(deadline,
                       " waiting for the event of " + event->origin.text(),
                       listUnfinished(frame));
   }
   return Status();
+}
+
+/// Writes what copies into pageable memory have brought.
+static Status finishDownloads(Frame &frame) {
+  Status status;
+  frame.forEachDevice([&](DeviceUse &use) {
+    StagingPool &staging = use.context->staging;
+    if (!status.ok() || !staging.mayBePending(use.downloads))
+      return;
+    status = frame.makeCurrent(use);
+    if (status.ok())
+      status = staging.finish(use.downloads);
+  });
+  return status;
 }
 
 /// A host wait of a frame, with what it covers.
@@ -92,10 +112,10 @@ static int32_t waitInFrame(Frame *frame, const gpuasync_site *site, Wait wait) {
                             "device");
     if (frame->region)
       RETURN_IF_ERROR(frame->region->play());
-    frame->slot->counters.hostWaits.add(1);
+    frame->first.slot->counters.hostWaits.add(1);
     const HostScope span(HostKind::Wait, "host wait", site);
     RETURN_IF_ERROR(wait());
-    RETURN_IF_ERROR(frame->context->staging.finish(frame->downloads));
+    RETURN_IF_ERROR(finishDownloads(*frame));
     if (__builtin_expect(frame->modeTiming.tuner != nullptr, 0))
       frame->endTimed(/*waited=*/true);
     return Status();
@@ -136,20 +156,19 @@ gpuasync_stream *gpuasync_stream_create(gpuasync_frame *memory, uint32_t device,
   Frame *frame = Frame::of(memory);
   const gpuasync_site *site = frame->siteAt(siteIndex);
   Stream *stream = nullptr;
+  DeviceUse *use = nullptr;
   if (!frame->usable() || !frame->run(site, [&]() -> Status {
-        RETURN_IF_ERROR(frame->checkDevice(device));
+        RETURN_IF_ERROR(frame->enterDevice(device, use));
         if (frame->region && (stream = frame->region->takeGiven()))
           return Status();
         if (frame->ended.count >= 16)
           frame->reapEnded();
-        return frame->capture
-                   ? takeCapturedStream(*frame, stream)
-                   : frame->context->streams.take(frame->slot, stream);
+        return frame->capture ? takeCapturedStream(*frame, stream)
+                              : use->context->streams.take(use->slot, stream);
       }))
     return nullptr;
-  stream->frame = frame;
-  linkFront(frame->streams, stream);
-  frame->slot->counters.streams.create();
+  frame->take(*stream, *use);
+  use->slot->counters.streams.create();
   return stream;
 }
 
@@ -159,16 +178,16 @@ gpuasync_stream *gpuasync_stream_external(gpuasync_frame *memory,
   Frame *frame = Frame::of(memory);
   const gpuasync_site *site = frame->siteAt(siteIndex);
   Stream *stream = nullptr;
+  DeviceUse *use = nullptr;
   if (!frame->usable() || !frame->run(site, [&]() -> Status {
-        RETURN_IF_ERROR(frame->checkDevice(device));
+        RETURN_IF_ERROR(frame->enterDevice(device, use));
         // It may turn out to be captured.
         if (frame->region)
           RETURN_IF_ERROR(frame->region->play());
-        return wrapExternal(*frame, native, stream);
+        return wrapExternal(*frame, *use, native, stream);
       }))
     return nullptr;
-  stream->frame = frame;
-  linkFront(frame->streams, stream);
+  frame->take(*stream, *use);
   return stream;
 }
 
@@ -177,10 +196,11 @@ void *gpuasync_stream_native(gpuasync_frame *memory, gpuasync_stream *stream,
   Frame *frame = Frame::of(memory);
   const gpuasync_site *site = frame->siteAt(siteIndex);
   if (!frame->usable() || !frame->owns(stream, site) ||
-      (frame->region && !frame->playFirst(*stream, site)))
+      (frame->region && !frame->playFirst(*stream, site)) ||
+      !frame->run(site, [&] { return frame->makeCurrent(*stream->use); }))
     return nullptr;
   stream->note(site);
-  frame->driver->suspend(); // what follows is the library's
+  stream->use->device->suspend(); // what follows is the library's
   return gpuasync_context_stream_native(stream);
 }
 
@@ -196,7 +216,7 @@ void gpuasync_stream_destroy(gpuasync_frame *memory, gpuasync_stream *stream,
   frame->resolveAliases(*stream, idle);
   unlink(frame->streams, stream);
   if (!stream->external)
-    frame->slot->counters.streams.destroy();
+    stream->use->slot->counters.streams.destroy();
   if (stream->capture) {
     stream->frame = nullptr;
     stream->next = frame->capture->given;
@@ -205,7 +225,8 @@ void gpuasync_stream_destroy(gpuasync_frame *memory, gpuasync_stream *stream,
   }
   if (stream->region && stream->region->give(*stream))
     return;
-  frame->run(site, [&] {
+  frame->run(site, [&]() -> Status {
+    RETURN_IF_ERROR(frame->makeCurrent(*stream->use));
     frame->end(*stream, idle);
     return Status();
   });
@@ -224,7 +245,8 @@ void gpuasync_stream_wait(gpuasync_frame *memory, gpuasync_stream *stream,
       return frame->region->wait(*stream, *event);
     // A host wait on the stream covers it.
     stream->noteWait(event, event->generation);
-    return frame->driver->streamWaitEvent(stream->native, event->native);
+    RETURN_IF_ERROR(frame->makeCurrent(*stream->use));
+    return stream->use->device->streamWaitEvent(stream->native, event->native);
   });
 }
 
@@ -254,22 +276,24 @@ gpuasync_event *gpuasync_event_record(gpuasync_frame *memory,
     return nullptr;
   Event *event = nullptr;
   if (!frame->run(site, [&]() -> Status {
-        RETURN_IF_ERROR(frame->context->events.take(frame->slot, event));
+        DeviceUse &use = *stream->use;
+        RETURN_IF_ERROR(frame->makeCurrent(use));
+        RETURN_IF_ERROR(use.context->events.take(use.slot, event));
         Status status =
             frame->region
                 ? guard([&] { return frame->region->record(*event, *stream); })
-                : frame->driver->recordEvent(event->native, stream->native);
+                : use.device->recordEvent(event->native, stream->native);
         if (__builtin_expect(!status.ok(), 0))
-          frame->context->events.give(frame->slot, event);
+          use.context->events.give(use.slot, event);
         return status;
       }))
     return nullptr;
   event->live = true;
   event->origin.site = site;
-  event->origin.program = frame->pin->registration;
+  event->origin.program = frame->first.pin->registration;
   event->frame = frame;
   linkFront(frame->events, event);
-  frame->slot->counters.events.create();
+  stream->use->slot->counters.events.create();
   return event->handle();
 }
 
@@ -284,8 +308,9 @@ void gpuasync_event_destroy(gpuasync_frame *memory, gpuasync_event *handle,
     RETURN_IF_ERROR(checkOwn(*frame, handle, event));
     unlink(frame->events, event);
     event->region = nullptr;
-    frame->slot->counters.events.destroy();
-    frame->context->events.give(frame->slot, event);
+    DeviceUse &use = frame->useOf(*event->context);
+    use.slot->counters.events.destroy();
+    use.context->events.give(use.slot, event);
     return Status();
   });
 }
@@ -321,8 +346,8 @@ gpuasync_event *gpuasync_event_export(gpuasync_frame *memory,
       }))
     return nullptr;
   unlink(frame->events, event);
-  frame->context->events.leaveFrame(event);
-  frame->context->retainPart(); // the token may outlive the context
+  event->context->events.leaveFrame(event);
+  event->context->retainPart(); // the token may outlive the context
   return handle;
 }
 
@@ -349,16 +374,17 @@ gpuasync_event *gpuasync_event_import(gpuasync_frame *memory,
     frame->fail(std::move(status), site);
     return nullptr;
   }
-  frame->context->events.enterFrame(event);
+  event->context->events.enterFrame(event);
   // Another program's site would have to outlive this frame.
-  if (event->origin.site && event->origin.program != frame->pin->registration) {
+  if (event->origin.site &&
+      event->origin.program != frame->first.pin->registration) {
     event->origin.site = site;
-    event->origin.program = frame->pin->registration;
+    event->origin.program = frame->first.pin->registration;
   }
   event->frame = frame;
   event->isImported = true;
   linkFront(frame->events, event);
-  frame->context->releasePart(); // the frame has another one
+  event->context->releasePart(); // the frame has another one
   return handle;
 }
 

@@ -121,10 +121,10 @@ extern "C" void gpuasync_tensor_map_encode(gpuasync_frame *memory,
   if (!frame->usable())
     return;
   frame->run(site, [&]() -> Status {
-    RETURN_IF_ERROR(frame->checkDevice(device));
+    DeviceUse *use = nullptr;
+    RETURN_IF_ERROR(frame->enterDevice(device, use));
     if (!map || !base || !sizes || !strides || !box || !format)
       return makeStatus(GPUASYNC_INVALID_ARGUMENT, "null argument");
-    return encode(*frame->context, map, base, sizes, strides, rank, box,
-                  *format);
+    return encode(*use->context, map, base, sizes, strides, rank, box, *format);
   });
 }

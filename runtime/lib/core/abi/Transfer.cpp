@@ -16,6 +16,11 @@ Status Transfer::classify(const void *first, const Extent &extent,
     return makeStatus(GPUASYNC_INVALID_ARGUMENT, "null %s", role);
   bool ours = false;
   Status held = context.memory.check(first, extent, role, ours);
+  for (uint32_t i = 0; !ours && i <= frame.moreCount && frame.more; ++i) {
+    DeviceUse &other = i ? frame.more[i - 1] : frame.first;
+    if (&other != &use)
+      held = other.context->memory.check(first, extent, role, ours);
+  }
   if (ours)
     return held;
   // A copy that leaves a registered part is treated as pageable.

@@ -68,12 +68,14 @@ struct Transfer {
   static constexpr uint64_t chunkBytes = 4 << 20;
 
   Frame &frame;
+  DeviceUse &use;
   gpuasync_context &context;
   Stream &stream;
   const gpuasync_site *site;
 
   Transfer(Frame &frame, Stream &stream, const gpuasync_site *site)
-      : frame(frame), context(*frame.context), stream(stream), site(site) {}
+      : frame(frame), use(*stream.use), context(*use.context), stream(stream),
+        site(site) {}
 
   /// Says which sides the device does not reach by itself. A first element
   /// decides which memory the rest must not leave. A fill has no source.
@@ -136,7 +138,7 @@ struct Transfer {
   /// by `scatter`, unless they are null.
   Status remember(char *destination, uint64_t bytes, PoolAllocation *staging,
                   const StridedCopy *scatter) {
-    return context.staging.expect(frame.downloads, stream, destination, bytes,
+    return context.staging.expect(use.downloads, stream, destination, bytes,
                                   staging, scatter);
   }
   /// Calls `visit` for downloads that have yet to write a part of the source,
@@ -145,17 +147,28 @@ struct Transfer {
   /// copy.
   template <typename Visit>
   void forEachWriter(const char *source, uint64_t bytes, Visit visit) {
-    if (!context.staging.mayBePending(frame.downloads))
+    forEachWriterOf(use, source, bytes, visit);
+  }
+  /// The same of another device of the frame, whose context is current.
+  template <typename Visit>
+  static void forEachWriterOf(DeviceUse &of, const char *source, uint64_t bytes,
+                              Visit visit) {
+    StagingPool &staging = of.context->staging;
+    if (!staging.mayBePending(of.downloads))
       return;
-    (void)context.staging.finish(frame.downloads);
-    context.staging.forEachPending(frame.downloads, [&](Download &each) {
+    (void)staging.finish(of.downloads);
+    staging.forEachPending(of.downloads, [&](Download &each) {
       return !overlaps(each.destination, each.bytes, source, bytes) ||
              visit(each);
     });
   }
   bool isPending(const char *source, uint64_t bytes) {
+    return isPendingOf(use, source, bytes);
+  }
+  static bool isPendingOf(DeviceUse &of, const char *source, uint64_t bytes) {
     bool pending = false;
-    forEachWriter(source, bytes, [&](Download &) { return !(pending = true); });
+    forEachWriterOf(of, source, bytes,
+                    [&](Download &) { return !(pending = true); });
     return pending;
   }
 
@@ -180,7 +193,10 @@ void transfer(gpuasync_frame *memory, Stream *stream, uint32_t siteIndex,
   const gpuasync_site *site = frame->siteAt(siteIndex);
   if (frame->usable() && frame->owns(stream, site) &&
       frame->beginWork(*stream, site))
-    frame->run(site, [&] { return body(*frame, site); });
+    frame->run(site, [&]() -> Status {
+      RETURN_IF_ERROR(frame->makeCurrent(*stream->use));
+      return body(*frame, site);
+    });
 }
 
 /// As the entries of RuntimeABI.h, on a stream that can be given work.

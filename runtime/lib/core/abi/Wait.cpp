@@ -57,7 +57,6 @@ static bool isAmong(const Stream *stream, Stream *const *streams,
 
 Status gpuasync::hostWait(Frame &frame, Stream *const *streams,
                           uint32_t count) {
-  gpuasync_context &context = *frame.context;
   const Deadline deadline = callDeadline();
   // All flags first: the streams then finish while the first is polled.
   for (uint32_t i = 0; i < count; ++i) {
@@ -65,9 +64,10 @@ Status gpuasync::hostWait(Frame &frame, Stream *const *streams,
     if (stream.timeline.isIdle() || !stream.timeline.wantsFlag() ||
         (&stream != streams[i] && isAmong(&stream, streams, count)))
       continue;
-    Status status = context.timepoints.flag(stream.timeline);
+    RETURN_IF_ERROR(frame.makeCurrent(*stream.use));
+    Status status = stream.context->timepoints.flag(stream.timeline);
     if (!status.ok())
-      return context.noteFault(std::move(status));
+      return stream.context->noteFault(std::move(status));
   }
   for (uint32_t i = 0; i < count; ++i) {
     Stream &stream = streams[i]->work();
@@ -75,6 +75,8 @@ Status gpuasync::hostWait(Frame &frame, Stream *const *streams,
       continue;
     if (frame.lastGraph.isNewestOf(stream.timeline))
       frame.lastGraph.awaited->waited();
+    gpuasync_context &context = *stream.context;
+    RETURN_IF_ERROR(frame.makeCurrent(*stream.use));
     bool done = false;
     Status status = context.wait(stream.timeline.newest(), deadline, done);
     std::string open;

@@ -88,11 +88,6 @@ Status gpuasync::checkFragment(const gpuasync_fragment &fragment) {
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                         "command %u of a fragment, of kind %u, has %s", i,
                         fragment.commands[i].kind, fault);
-  for (uint32_t i = 0; fragment.laneDevices && i < fragment.laneCount; ++i)
-    if (fragment.laneDevices[i])
-      return makeStatus(GPUASYNC_UNSUPPORTED,
-                        "lane %u of a fragment is on device %u", i,
-                        fragment.laneDevices[i]);
   return Status();
 }
 

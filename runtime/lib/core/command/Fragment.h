@@ -41,6 +41,9 @@ const void *behind(const T &head) {
 inline bool hasConfig(const gpuasync_command &launch) {
   return launch.config != GPUASYNC_NO_CONFIG;
 }
+inline uint32_t deviceOf(const gpuasync_fragment &fragment, uint32_t lane) {
+  return fragment.laneDevices ? fragment.laneDevices[lane] : 0;
+}
 /// The launch's config, with its parameters.
 inline gpuasync_launch_config configOf(const gpuasync_fragment &fragment,
                                        const gpuasync_command &launch,
@@ -158,9 +161,9 @@ struct FragmentObjects {
       if (stream)
         Calls::destroy(frame, stream, site);
   }
-  gpuasync_stream *streamAt(uint32_t index) {
+  gpuasync_stream *streamAt(uint32_t index, uint32_t device) {
     if (!streams[index])
-      streams[index] = Calls::create(frame, 0, site);
+      streams[index] = Calls::create(frame, device, site);
     return streams[index];
   }
 };
@@ -177,8 +180,9 @@ void makeCommands(Calls calls, gpuasync_frame *frame,
       own.before[i] = calls.record(frame, lanes[i], fragment.site);
   for (uint32_t i = 0; i < fragment.commandCount && !frame->failed; ++i) {
     const gpuasync_command &command = fragment.commands[i];
-    gpuasync_stream *stream =
-        lanes[command.lane] ? lanes[command.lane] : own.streamAt(command.lane);
+    gpuasync_stream *stream = lanes[command.lane];
+    if (!stream)
+      stream = own.streamAt(command.lane, deviceOf(fragment, command.lane));
     forEachWait(
         fragment, command,
         [&](uint32_t index) {
@@ -206,7 +210,7 @@ void makeCommandsByEdges(Calls calls, gpuasync_frame *frame,
   uint64_t begun = 0; ///< lanes
   for (uint32_t i = 0; i < fragment.commandCount && !frame->failed; ++i) {
     const gpuasync_command &command = fragment.commands[i];
-    gpuasync_stream *stream = own.streamAt(i);
+    gpuasync_stream *stream = own.streamAt(i, deviceOf(fragment, command.lane));
     if (!(begun >> command.lane & 1))
       calls.wait(frame, stream, own.before[command.lane], command.site);
     begun |= uint64_t(1) << command.lane;

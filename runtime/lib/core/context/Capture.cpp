@@ -21,7 +21,7 @@ Status gpuasync::refuseCaptured(const char *what, const char *instead) {
 
 Status gpuasync::joinCapture(Frame &frame, NativeStream stream,
                              const CaptureState &state) {
-  gpuasync_context &context = *frame.context;
+  gpuasync_context &context = *frame.first.context;
   if (state.kind == CaptureState::Invalid)
     return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                       "the capture of the caller's stream has failed before "
@@ -48,39 +48,39 @@ Status gpuasync::joinCapture(Frame &frame, NativeStream stream,
   auto capture = std::make_unique<Capture>();
   capture->id = state.id;
   capture->root = stream;
-  Status status = context.events.take(frame.slot, capture->start);
+  Status status = context.events.take(frame.first.slot, capture->start);
   if (!status.ok())
     return status;
-  status = frame.driver->recordEvent(capture->start->native, stream);
+  status = frame.first.device->recordEvent(capture->start->native, stream);
   for (Stream *other = frame.streams; status.ok() && other;
        other = other->next) {
-    status =
-        frame.driver->streamWaitEvent(other->native, capture->start->native);
+    status = frame.first.device->streamWaitEvent(other->native,
+                                                 capture->start->native);
     if (status.ok())
       other->capture = capture->id;
   }
   frame.capture = capture.release(); // also after an error: leave undoes it
-  context.modules.keepForGraph(*frame.instance, *frame.function);
+  context.modules.keepForGraph(*frame.first.instance, *frame.function);
   context.mirrors.keepForGraph();
   return status;
 }
 
 Status gpuasync::takeCapturedStream(Frame &frame, Stream *&out) {
-  gpuasync_context &context = *frame.context;
+  gpuasync_context &context = *frame.first.context;
   Capture &capture = *frame.capture;
   Stream *stream = context.streams.takeCaptured(capture.id);
   if (!stream) {
-    Status status = context.streams.take(frame.slot, stream);
+    Status status = context.streams.take(frame.first.slot, stream);
     if (!status.ok())
       return status;
   }
-  Status status =
-      frame.driver->streamWaitEvent(stream->native, capture.start->native);
+  Status status = frame.first.device->streamWaitEvent(stream->native,
+                                                      capture.start->native);
   if (!status.ok()) {
     if (stream->capture)
       context.streams.leaveToCapture(stream);
     else
-      context.streams.give(frame.slot, stream, true);
+      context.streams.give(frame.first.slot, stream, true);
     return status;
   }
   stream->capture = capture.id;
@@ -94,7 +94,7 @@ Status gpuasync::checkCapturedAllocation(const Frame &frame,
   if (kind != MemoryKind::Device)
     return refuseCaptured("an allocation of host_shared memory",
                           "allocate it before the capture");
-  if (!stream || !frame.context->has(CapStreamOrderedAlloc))
+  if (!stream || !frame.first.context->has(CapStreamOrderedAlloc))
     return refuseCaptured("this allocation",
                           "allocate the memory before the capture");
   return Status();
@@ -110,7 +110,7 @@ Status gpuasync::checkCapturedFree(const Frame &frame, const Stream *stream,
 
 /// Memory of the graph's own goes with it.
 static Status forgetMemory(Frame &frame) try {
-  const std::string alive = frame.context->memory.forgetCaptured(frame);
+  const std::string alive = frame.first.context->memory.forgetCaptured(frame);
   if (alive.empty() || frame.failed)
     return Status();
   return refuseCaptured(
@@ -124,30 +124,30 @@ static Status forgetMemory(Frame &frame) try {
 /// The caller's stream waits for what `stream` did.
 static Status joinStream(Frame &frame, Stream &stream) try {
   Event *event = nullptr;
-  Status status = frame.context->events.take(frame.slot, event);
+  Status status = frame.first.context->events.take(frame.first.slot, event);
   if (!status.ok())
     return status;
-  status = frame.context->timepoints.orderAfter(
+  status = frame.first.context->timepoints.orderAfter(
       frame.capture->root, stream.timeline.whenIdle(), event->native);
-  frame.context->events.give(frame.slot, event);
+  frame.first.context->events.give(frame.first.slot, event);
   return status;
 } catch (const std::bad_alloc &) {
   return outOfMemoryStatus();
 }
 
 void gpuasync::endCapture(Frame &frame) {
-  gpuasync_context &context = *frame.context;
+  gpuasync_context &context = *frame.first.context;
   Capture &capture = *frame.capture;
   while (Stream *stream = frame.streams) {
     unlink(frame.streams, stream);
     if (stream->external) {
-      context.streams.give(frame.slot, stream, false);
+      context.streams.give(frame.first.slot, stream, false);
       continue;
     }
-    frame.slot->counters.streams.destroy();
+    frame.first.slot->counters.streams.destroy();
     if (stream->capture != capture.id) {
       // An error kept it out of the capture.
-      context.streams.give(frame.slot, stream, false);
+      context.streams.give(frame.first.slot, stream, false);
       continue;
     }
     stream->next = capture.given;
@@ -165,7 +165,7 @@ void gpuasync::endCapture(Frame &frame) {
     context.streams.leaveToCapture(stream);
   }
   if (capture.start)
-    context.events.give(frame.slot, capture.start);
+    context.events.give(frame.first.slot, capture.start);
   frame.fail(std::move(first), nullptr);
   delete frame.capture;
   frame.capture = nullptr;

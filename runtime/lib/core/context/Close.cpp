@@ -222,7 +222,7 @@ Status gpuasync_context::giveBack(int64_t timeoutNs) {
   // Not in one of another context either, for whose end others may wait.
   for (Frame *frame = currentThread ? currentThread->innermost : nullptr; frame;
        frame = frame->outer)
-    if (frame->pin)
+    if (frame->first.pin)
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                         "the context is trimmed from inside a frame");
   CurrentContext current(*this);
@@ -494,7 +494,7 @@ void gpuasync_context::reclaim() {
 Status gpuasync_context::close() {
   for (Frame *frame = currentThread ? currentThread->innermost : nullptr; frame;
        frame = frame->outer)
-    if (frame->context == this)
+    if (frame->findUse(this))
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                         "the context is closed from inside one of its frames");
   const ThreadState *thread = &threadState();

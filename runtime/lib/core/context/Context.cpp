@@ -217,15 +217,53 @@ gpuasync_context_device_name(const gpuasync_context *context) noexcept {
   return context ? context->info.name : "";
 }
 
+static Status pushScope(Scope scope) {
+  ThreadState &thread = threadState();
+  thread.scopes.push_back(std::move(scope));
+  const Scope &top = thread.scopes.back();
+  for (size_t i = 0; i < top.size(); ++i)
+    top[i]->retain();
+  thread.scope = top.first;
+  return Status();
+}
+
+/// Whether a frame can use these together.
+static Status checkDevices(gpuasync_context *const *contexts, uint32_t count) {
+  if (!count || count > Frame::maxDevices)
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                      "a scope has 1 to %u devices, not %u", Frame::maxDevices,
+                      count);
+  for (uint32_t i = 0; i < count; ++i) {
+    if (!contexts[i])
+      return nullArgument("gpuasync_scope_push_devices");
+    if (&contexts[i]->kind != &contexts[0]->kind)
+      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                        "the devices of a scope are of one vendor, but device "
+                        "0 is %s and device %u is %s",
+                        contexts[0]->device.c_str(), i,
+                        contexts[i]->device.c_str());
+    for (uint32_t j = 0; j < i; ++j)
+      if (contexts[i] == contexts[j])
+        return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                          "devices %u and %u of the scope are one context", j,
+                          i);
+  }
+  return Status();
+}
+
 gpuasync_status *gpuasync_scope_push(gpuasync_context *context) noexcept {
   if (!context)
     return nullArgument("gpuasync_scope_push").release();
+  return entry([&] { return pushScope({context, {}}); });
+}
+
+gpuasync_status *gpuasync_scope_push_devices(gpuasync_context *const *contexts,
+                                             uint32_t count) noexcept {
+  if (!contexts)
+    return nullArgument("gpuasync_scope_push_devices").release();
   return entry([&]() -> Status {
-    ThreadState &thread = threadState();
-    thread.scopes.push_back(context);
-    context->retain();
-    thread.scope = context;
-    return Status();
+    RETURN_IF_ERROR(checkDevices(contexts, count));
+    return pushScope({contexts[0], {contexts + 1, contexts + count}});
   });
 }
 
@@ -233,15 +271,18 @@ void gpuasync_scope_pop(void) noexcept {
   ThreadState *thread = currentThread;
   if (!thread || thread->scopes.empty())
     return;
-  gpuasync_context *context = thread->scopes.back();
+  const Scope gone = std::move(thread->scopes.back());
   thread->scopes.pop_back();
-  thread->scope = thread->scopes.empty() ? nullptr : thread->scopes.back();
-  context->release();
+  thread->scope =
+      thread->scopes.empty() ? nullptr : thread->scopes.back().first;
+  for (size_t i = 0; i < gone.size(); ++i)
+    gone[i]->release();
 }
 
 const char *gpuasync_thread_driver(void) noexcept {
   const Frame *frame = currentThread ? currentThread->innermost : nullptr;
-  return frame && frame->context ? frame->context->kind.name() : nullptr;
+  return frame && frame->first.context ? frame->first.context->kind.name()
+                                       : nullptr;
 }
 
 gpuasync_status *

@@ -160,7 +160,8 @@ bool ThreadState::leaveContexts() {
   } catch (...) {
     return false;
   }
-  for (gpuasync_context *context : scopes)
-    context->release();
+  for (const Scope &scope : scopes)
+    for (size_t i = 0; i < scope.size(); ++i)
+      scope[i]->release();
   return true;
 }

@@ -44,7 +44,7 @@ static Status enterToLoad(const gpuasync_program &program,
 static bool inFrameOf(gpuasync_context *context) {
   for (Frame *frame = currentThread ? currentThread->innermost : nullptr; frame;
        frame = frame->outer)
-    if (frame->context == context)
+    if (context && frame->findUse(context))
       return true;
   return false;
 }

@@ -481,7 +481,8 @@ Status gpuasync::retireInstance(gpuasync_context &context, Instance &instance,
       return Status();
     if (currentThread)
       for (Frame *frame = currentThread->innermost; frame; frame = frame->outer)
-        mine |= frame->instance == &instance;
+        frame->forEachDevice(
+            [&](DeviceUse &use) { mine |= use.instance == &instance; });
     if (mine)
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                         "this thread is inside a frame of program '%s'",

@@ -76,11 +76,12 @@ Status DeviceMirrorCache::make(Frame &frame, const void *pointer,
     return Status();
   Status status = context.uploads.make(pointer, bytes, out);
   if (status.code() == GPUASYNC_OUT_OF_MEMORY &&
-      context.modules.makeRoom({frame.pin, frame.function, /*loading=*/true},
-                               bytes, /*everything=*/true))
+      context.modules.makeRoom(
+          {frame.useOf(context).pin, frame.function, /*loading=*/true}, bytes,
+          /*everything=*/true))
     status = context.uploads.make(pointer, bytes, out);
   if (status.ok())
-    frame.slot->counters.residentUploads.add(1);
+    frame.useOf(context).slot->counters.residentUploads.add(1);
   return status;
 }
 

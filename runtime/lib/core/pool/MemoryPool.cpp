@@ -407,11 +407,12 @@ Status MemoryPool::allocate(Frame &frame, Stream *stream, uint64_t bytes,
   out->bytes = bytes;
   out->capture = frame.capture ? frame.capture->id : 0;
   out->origin.site = site;
-  out->origin.program = frame.pin->registration;
+  out->origin.program = frame.first.pin->registration;
   out->frame = &frame;
-  linkFront(frame.buffers, out);
+  DeviceUse &use = frame.useOf(context.context);
+  linkFront(use.buffers, out);
   heldBytes += bytes;
-  frame.slot->counters.buffers.create();
+  use.slot->counters.buffers.create();
   return Status();
 }
 
@@ -429,10 +430,10 @@ Status MemoryPool::giveUp(Frame &frame, Stream *stream, void *pointer,
   if (frame.capture)
     RETURN_IF_ERROR(checkCapturedFree(frame, stream, *block));
   if (block->frame)
-    unlink(block->frame->buffers, block);
+    unlink(block->frame->useOf(context.context).buffers, block);
   block->frame = nullptr;
   end(block);
-  frame.slot->counters.buffers.destroy();
+  frame.useOf(context.context).slot->counters.buffers.destroy();
   out = block;
   return Status();
 }
@@ -469,14 +470,15 @@ Status MemoryPool::release(Stream *stream, PoolAllocation *block) {
 
 PoolAllocation *MemoryPool::leave(Frame &frame, bool ends) {
   PoolAllocation *ended = nullptr;
+  DeviceUse &use = frame.useOf(context.context);
   std::lock_guard<std::mutex> lock(mutex);
-  while (PoolAllocation *block = frame.buffers) {
-    unlink(frame.buffers, block);
+  while (PoolAllocation *block = use.buffers) {
+    unlink(use.buffers, block);
     block->frame = nullptr;
     if (!ends)
       continue;
     end(block);
-    frame.slot->counters.buffers.destroy();
+    use.slot->counters.buffers.destroy();
     block->next = ended;
     ended = block;
   }
@@ -486,7 +488,8 @@ PoolAllocation *MemoryPool::leave(Frame &frame, bool ends) {
 std::string MemoryPool::forgetCaptured(Frame &frame) {
   std::string first;
   std::lock_guard<std::mutex> lock(mutex);
-  for (PoolAllocation *block = frame.buffers, *next; block; block = next) {
+  for (PoolAllocation *block = frame.first.buffers, *next; block;
+       block = next) {
     next = block->next;
     if (block->capture != frame.capture->id)
       continue;
@@ -496,11 +499,11 @@ std::string MemoryPool::forgetCaptured(Frame &frame) {
     } catch (const std::bad_alloc &) {
       first = "the op"; // short enough to need none
     }
-    unlink(frame.buffers, block);
+    unlink(frame.first.buffers, block);
     end(block);
     context.physicalBuffers.fetch_sub(1, std::memory_order_relaxed);
     context.physicalBytes.fetch_sub(block->capacity, std::memory_order_relaxed);
-    frame.slot->counters.buffers.destroy();
+    frame.first.slot->counters.buffers.destroy();
     erase(block);
   }
   return first;

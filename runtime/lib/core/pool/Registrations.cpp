@@ -24,10 +24,10 @@ void Registrations::countUp(Frame &frame, Range &range, uint64_t bytes,
     part = &range.parts.back();
   }
   ++part->count;
-  ++frame.registrations;
+  ++frame.useOf(context.context).registrations;
   range.reach = std::max(range.reach, bytes);
   if (!range.count++)
-    range.origin = {site, frame.pin->registration, {}};
+    range.origin = {site, frame.first.pin->registration, {}};
 }
 
 /// Drops the part if nothing is left of it.
@@ -185,7 +185,7 @@ Status Registrations::remove(Frame &frame, const void *pointer) {
       range.parts.begin(), range.parts.end(),
       [&](const Part &a, const Part &b) { return rank(a) < rank(b); });
   if (part.frame == &frame)
-    --frame.registrations;
+    --frame.useOf(context.context).registrations;
   range.countDown(part, 1);
   if (!range.count)
     retire();
@@ -193,9 +193,10 @@ Status Registrations::remove(Frame &frame, const void *pointer) {
 }
 
 void Registrations::leave(Frame &frame, bool undo) {
-  if (!frame.registrations)
+  DeviceUse &use = frame.useOf(context.context);
+  if (!use.registrations)
     return;
-  frame.registrations = 0;
+  use.registrations = 0;
   std::lock_guard<std::mutex> lock(mutex);
   for (auto &[base, range] : ranges) {
     const bool isCounted = range.count;

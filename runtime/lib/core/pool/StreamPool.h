@@ -22,6 +22,7 @@ namespace gpuasync {
 
 class Recorder;
 struct ContextPools;
+struct DeviceUse;
 struct Frame;
 struct PoolAllocation;
 struct Registration;
@@ -77,7 +78,8 @@ struct alignas(64) gpuasync_stream {
   static constexpr uint32_t recentCount = 16;
   gpuasync_context *context = nullptr;
   gpuasync::NativeStream native = nullptr;
-  gpuasync::Frame *frame = nullptr; ///< the owner; null in the pool
+  gpuasync::Frame *frame = nullptr;   ///< the owner; null in the pool
+  gpuasync::DeviceUse *use = nullptr; ///< the owner's of `context`
   gpuasync_stream *previous = nullptr, *next = nullptr;
   const bool external; ///< a wrapper: native is not ours
   /// Who holds it outside of frames: gpuasync_context_stream_create's caller,

@@ -113,10 +113,21 @@ struct alignas(64) Pin {
   Pin *nextOfThread = nullptr;
 };
 
+/// What frames of a thread use: a context for each device. It has a reference
+/// to each.
+struct Scope {
+  gpuasync_context *first = nullptr;
+  std::vector<gpuasync_context *> more; ///< for functions of several devices
+  size_t size() const { return 1 + more.size(); }
+  gpuasync_context *operator[](size_t device) const {
+    return device ? more[device - 1] : first;
+  }
+};
+
 struct alignas(64) ThreadState {
   Frame *innermost = nullptr;
-  gpuasync_context *scope = nullptr; ///< top of `scopes`, or null
-  std::vector<gpuasync_context *> scopes;
+  gpuasync_context *scope = nullptr; ///< the first of the top one, or null
+  std::vector<Scope> scopes;
   ThreadContext *contexts = nullptr;
   Pin *pins = nullptr; ///< newest first
   uint32_t contextCount = 0, pinCount = 0;

@@ -109,7 +109,7 @@ Status Recorder::putStaged(Staged staged, Stream &stream, Copy &copy,
   // What it holds the device may still be reading.
   if (predicted && !predicted->isDone())
     diverge();
-  MemoryPool &memory = frame->context->memory;
+  MemoryPool &memory = frame->first.context->memory;
   const uint32_t number = numberOf(stream);
   constexpr auto kind = std::is_same_v<Copy, ByteCopy>
                             ? Command::Kind::CopyBytes
@@ -247,8 +247,9 @@ void Recorder::endItem(uint32_t to) {
 
 /// A lane that was none gets a stream, which ends with the part.
 Status Recorder::takeOwn(uint32_t number, Stream *&out) {
-  RETURN_IF_ERROR(frame->context->streams.take(frame->slot, out));
+  RETURN_IF_ERROR(frame->first.context->streams.take(frame->first.slot, out));
   streams[number] = out;
+  out->use = &frame->first;
   out->region = this;
   out->regionNumber = number;
   given.push(out);
@@ -264,9 +265,8 @@ Status Recorder::cut(uint32_t number) {
     if (laneStreams[i])
       continue;
     Stream *own = nullptr;
-    RETURN_IF_ERROR(frame->context->streams.take(frame->slot, own));
-    own->frame = frame;
-    linkFront(frame->streams, own);
+    RETURN_IF_ERROR(frame->first.context->streams.take(frame->first.slot, own));
+    frame->take(*own, frame->first);
     ownLanes |= uint64_t(1) << i;
     laneStreams[i] = own;
     if (!streams.empty()) { // those of the item
@@ -314,11 +314,11 @@ Status Recorder::add(const PreparedFragment &prepared,
   ownLanes = 0;
   if (fragment.laneCount)
     memcpy(laneStreams, lanes, fragment.laneCount * sizeof(*lanes));
-  frame->slot->counters.launches.add(prepared.launches);
-  frame->slot->counters.libraryCalls.add(prepared.libraryCalls);
+  frame->first.slot->counters.launches.add(prepared.launches);
+  frame->first.slot->counters.libraryCalls.add(prepared.libraryCalls);
   Status status = guard([&] { return addCommands(); });
   if (!status.ok())
-    status = locate(frame->context->noteFault(std::move(status)),
+    status = locate(frame->first.context->noteFault(std::move(status)),
                     frame->siteAt(fragment.commands[command].site));
   for (uint32_t i = 0; ownLanes && i < fragment.laneCount; ++i) {
     if (!(ownLanes >> i & 1))
@@ -383,8 +383,8 @@ Status Recorder::addLaunch(uint32_t number, Call *call) {
   const gpuasync_kernel *kernel = nullptr;
   NativeFunction function = nullptr;
   bool empty = false;
-  RETURN_IF_ERROR(frame->instance->findKernel(site, kernel, function));
-  RETURN_IF_ERROR(checkBlock(*frame->context, *kernel, config, empty));
+  RETURN_IF_ERROR(frame->first.instance->findKernel(site, kernel, function));
+  RETURN_IF_ERROR(checkBlock(*frame->first.context, *kernel, config, empty));
   if (!call) {
     call = &append(Command::Kind::Launch, numbers[launch.lane], site, 0,
                    Staged::No);
@@ -471,6 +471,7 @@ Status Recorder::addCommand(uint32_t number) {
   Stream *stream = laneStreams[added.lane];
   if (!stream) {
     stream = &standIn;
+    standIn.use = &frame->first;
     standIn.region = this;
     standIn.regionNumber = numbers[added.lane];
   }
@@ -496,7 +497,7 @@ Status Recorder::addCommand(uint32_t number) {
       matched = calls;
       diverge();
     }
-    recording.truncate(calls, frame->context->memory);
+    recording.truncate(calls, frame->first.context->memory);
     while (!writesLater.empty() && writesLater.back().call >= calls)
       writesLater.pop_back();
   }
@@ -522,7 +523,7 @@ Status Recorder::wait(Stream &stream, Event &event) {
     // Another's, or of a part that has been played.
     RETURN_IF_ERROR(playBefore(stream));
     stream.note(nullptr);
-    return frame->driver->streamWaitEvent(stream.native, event.native);
+    return frame->first.device->streamWaitEvent(stream.native, event.native);
   }
   putEvent(/*isWait=*/true, numberOf(stream), event.regionNumber);
   return Status();
@@ -643,7 +644,7 @@ Status Recorder::playGraph(Executable &executable, Stream &on) {
   // word would be taken for the end of that too.
   Completion completion;
   const bool isAwaited = !on.external && executable.awaited->expect();
-  RETURN_IF_ERROR(frame->driver->extensions.graphs->launchGraph(
+  RETURN_IF_ERROR(frame->first.device->extensions.graphs->launchGraph(
       executable.graph, on.native, isAwaited ? &completion : nullptr));
   on.note(key.site);
   if (isAwaited)
@@ -651,16 +652,16 @@ Status Recorder::playGraph(Executable &executable, Stream &on) {
   on.timeline.seal();
   executable.last = on.timeline.now();
   frame->lastGraph = {executable.awaited, &on.timeline, on.timeline.position()};
-  frame->slot->counters.graphLaunches.add(1);
+  frame->first.slot->counters.graphLaunches.add(1);
   // Before events of the region are behind it: who waits for one of them finds
   // the memory written.
   for (HostWrite &write : writesLater) {
     PoolAllocation *staging = executable.recording.calls[write.call].staging;
-    frame->context->memory.shareStaging(staging);
+    frame->first.context->memory.shareStaging(staging);
     Status status = guard([&] { return expect(write, on, staging); });
     if (status.ok())
       continue;
-    frame->context->memory.dropStaging(staging);
+    frame->first.context->memory.dropStaging(staging);
     return status;
   }
   return serializeAfter(on);
@@ -672,16 +673,16 @@ Status Recorder::expect(HostWrite &write, Stream &stream,
                         PoolAllocation *staging) {
   if (write.scatter)
     write.scatter->source = staging->pointer;
-  return frame->context->staging.expect(frame->downloads, stream, write.low,
-                                        write.extent, staging,
-                                        write.scatter.get());
+  return frame->first.context->staging.expect(frame->first.downloads, stream,
+                                              write.low, write.extent, staging,
+                                              write.scatter.get());
 }
 
 Status Recorder::playOneStream(Recording &calls, Stream &on) {
   played = ExecutionMode::Stream;
   for (Call &call : calls.calls)
     RETURN_IF_ERROR(playWork(calls, call, on));
-  frame->slot->counters.regionsOnStreams.add(1);
+  frame->first.slot->counters.regionsOnStreams.add(1);
   return serializeAfter(on);
 }
 
@@ -705,17 +706,17 @@ Status Recorder::serializeAfter(Stream &on) {
   Status status;
   for (Event *event = frame->events; event && status.ok(); event = event->next)
     if (event->region == this)
-      status = frame->driver->recordEvent(event->native, on.native);
+      status = frame->first.device->recordEvent(event->native, on.native);
   return status;
 }
 
 /// Its staging is the stream's from then on.
 Status Recorder::playStaged(const Command &copy, Call &call, Stream &stream) {
-  gpuasync_context &context = *frame->context;
+  gpuasync_context &context = *frame->first.context;
   context.staging.reap(stream, /*idle=*/false);
   HeldStaging staging(context, stream);
   staging.takeOver(std::exchange(call.staging, nullptr));
-  RETURN_IF_ERROR(frame->driver->submit(stream.native, copy));
+  RETURN_IF_ERROR(frame->first.device->submit(stream.native, copy));
   if (call.staged == Staged::Download) {
     RETURN_IF_ERROR(expect(writesLater[written++], stream, staging.get()));
     staging.passOn();
@@ -735,7 +736,7 @@ Status Recorder::playWork(Recording &calls, Call &call, Stream &stream) {
       return Status(); // keeps order by doing nothing
     const gpuasync_kernel *kernel = nullptr;
     NativeFunction function = nullptr;
-    status = frame->instance->findKernel(call.site, kernel, function);
+    status = frame->first.instance->findKernel(call.site, kernel, function);
     if (status.ok())
       status = putLaunch(*frame, stream, function, *kernel, calls.blockOf(call),
                          call.site);
@@ -745,17 +746,18 @@ Status Recorder::playWork(Recording &calls, Call &call, Stream &stream) {
   } else if (call.staged != Staged::No) {
     status = playStaged(calls.commandOf(call), call, stream);
   } else {
-    status = frame->driver->submit(stream.native, calls.commandOf(call));
+    status = frame->first.device->submit(stream.native, calls.commandOf(call));
   }
   return status.ok()
              ? Status()
-             : locate(frame->context->noteFault(std::move(status)), call.site);
+             : locate(frame->first.context->noteFault(std::move(status)),
+                      call.site);
 }
 
 /// Records an event of the pool's on the stream.
 static Status recordNew(Frame &frame, Stream &stream, Event *&event) {
-  RETURN_IF_ERROR(frame.context->events.take(frame.slot, event));
-  return frame.driver->recordEvent(event->native, stream.native);
+  RETURN_IF_ERROR(frame.first.context->events.take(frame.first.slot, event));
+  return frame.first.device->recordEvent(event->native, stream.native);
 }
 
 Status Recorder::playFragment(Recording &calls, const Item &item) {
@@ -768,10 +770,10 @@ Status Recorder::playFragment(Recording &calls, const Item &item) {
     ~Events() {
       for (Event *each : commands)
         if (each)
-          frame.context->events.give(frame.slot, each);
+          frame.first.context->events.give(frame.first.slot, each);
       for (Event *each : lanes)
         if (each)
-          frame.context->events.give(frame.slot, each);
+          frame.first.context->events.give(frame.first.slot, each);
     }
   } events{*frame};
   auto streamOf = [&](uint32_t lane) -> Stream *& {
@@ -792,7 +794,8 @@ Status Recorder::playFragment(Recording &calls, const Item &item) {
       if (!event || !status.ok())
         return;
       stream->note(nullptr);
-      status = frame->driver->streamWaitEvent(stream->native, event->native);
+      status =
+          frame->first.device->streamWaitEvent(stream->native, event->native);
     };
     forEachWait(
         fragment, command,
@@ -803,7 +806,7 @@ Status Recorder::playFragment(Recording &calls, const Item &item) {
     if (status.ok() && (awaited.commands >> i & 1))
       status = recordNew(*frame, *stream, events.commands[i]);
     if (!status.ok())
-      return locate(frame->context->noteFault(std::move(status)),
+      return locate(frame->first.context->noteFault(std::move(status)),
                     frame->siteAt(command.site));
   }
   return Status();
@@ -820,13 +823,16 @@ Status Recorder::playItems(Recording &calls, std::vector<Event *> &native) {
     if (item.isWait) {
       stream.note(nullptr);
       RETURN_IF_ERROR(
-          frame->driver->streamWaitEvent(stream.native, event->native));
+          frame->first.device->streamWaitEvent(stream.native, event->native));
     } else if (event) {
-      RETURN_IF_ERROR(frame->driver->recordEvent(event->native, stream.native));
+      RETURN_IF_ERROR(
+          frame->first.device->recordEvent(event->native, stream.native));
     } else {
-      RETURN_IF_ERROR(frame->context->events.take(frame->slot, event));
+      RETURN_IF_ERROR(
+          frame->first.context->events.take(frame->first.slot, event));
       event->regionNumber = UINT32_MAX; // ours
-      RETURN_IF_ERROR(frame->driver->recordEvent(event->native, stream.native));
+      RETURN_IF_ERROR(
+          frame->first.device->recordEvent(event->native, stream.native));
     }
   }
   return Status();
@@ -846,8 +852,8 @@ Status Recorder::playStreams(Recording &calls) {
   });
   for (Event *event : native)
     if (event && event->regionNumber == UINT32_MAX)
-      frame->context->events.give(frame->slot, event);
-  frame->slot->counters.regionsOnStreams.add(1);
+      frame->first.context->events.give(frame->first.slot, event);
+  frame->first.slot->counters.regionsOnStreams.add(1);
   return status;
 }
 
@@ -884,7 +890,7 @@ Status Recorder::findExecutable(uint64_t shape, Stream &on) {
           on.stuck.push(block);
     }
   } kept{recording, on};
-  StagingPool &pool = frame->context->staging;
+  StagingPool &pool = frame->first.context->staging;
   pool.reap(on, /*idle=*/false);
   for (uint32_t each : recording.staged) {
     PoolAllocation *&block = recording.calls[each].staging;
@@ -945,7 +951,7 @@ Status Recorder::playPart() {
     regions->refuse(key, shape,
                     /*forNow=*/status.code() != GPUASYNC_UNSUPPORTED);
     if (status.code() == GPUASYNC_DEVICE_LOST)
-      return frame->context->noteFault(std::move(status));
+      return frame->first.context->noteFault(std::move(status));
   }
   return Status();
 }
@@ -954,7 +960,7 @@ Status Recorder::finish() {
   Status status;
   if (itemCount()) {
     playing = true;
-    status = frame->context->noteFault(guard([&] { return playPart(); }));
+    status = frame->first.context->noteFault(guard([&] { return playPart(); }));
     playing = false;
   }
   drop();
@@ -977,7 +983,7 @@ void Recorder::drop() {
   isOpen = false;
   if (predicted)
     regions->give(key, std::move(predicted));
-  recording.dropStaging(frame->context->memory);
+  recording.dropStaging(frame->first.context->memory);
   writesLater.clear();
   stagedBytes = written = 0;
   for (Stream *stream : streams)

@@ -319,8 +319,8 @@ static Status makeCommand(Frame &frame, const Recording &recording,
     out = Command(call.kind, call.site);
     out.launch.block = &parts.block;
     out.empty = call.empty;
-    return frame.instance->findKernel(call.site, out.launch.kernel,
-                                      out.launch.function);
+    return frame.first.instance->findKernel(call.site, out.launch.kernel,
+                                            out.launch.function);
   }
   if (call.kind == Command::Kind::Captured) {
     parts.call = CapturedCall(frame, recording, call);
@@ -336,10 +336,10 @@ static Status makeCommand(Frame &frame, const Recording &recording,
 static Status noteCapture(Frame &frame, Status status) {
   if (status.code() != GPUASYNC_UNAVAILABLE)
     return status;
-  frame.slot->counters.failedCaptures.add(1);
-  std::lock_guard<std::mutex> lock(frame.context->choicesMutex);
+  frame.first.slot->counters.failedCaptures.add(1);
+  std::lock_guard<std::mutex> lock(frame.first.context->choicesMutex);
   (void)guard([&] {
-    frame.context->failedCapture = status.message();
+    frame.first.context->failedCapture = status.message();
     return Status();
   });
   return status;
@@ -399,7 +399,7 @@ Status Regions::make(const Key &key, Recording &recording, uint64_t shape,
     return noteCapture(frame, std::move(status));
   }
   instance.context->physicalGraphs.fetch_add(1, std::memory_order_relaxed);
-  frame.slot->counters.graphs.create();
+  frame.first.slot->counters.graphs.create();
   std::swap(made->recording, recording);
   made->shape = shape;
   if (on->external)

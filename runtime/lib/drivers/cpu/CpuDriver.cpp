@@ -57,7 +57,7 @@ public:
   }
   ~CpuContext() override {
     if (!abandoned)
-      delete scheduler;
+      scheduler->release();
   }
 
   // The host has no current context.

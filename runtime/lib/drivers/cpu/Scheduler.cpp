@@ -220,6 +220,8 @@ void Scheduler::recycle(Stream &stream, Op *op) {
   if (op->targetTenure) {
     op->targetTenure->release();
     op->targetTenure = nullptr;
+    if (&op->target->scheduler != this)
+      op->target->scheduler.release();
   }
   op->next = stream.freeOps;
   stream.freeOps = op;
@@ -259,6 +261,7 @@ void Scheduler::enqueue(Stream &stream, Op *op, bool inlineIfIdle) {
     woken = complete(stream, op);
     stream.state.store(Stream::State::Idle, std::memory_order_relaxed);
   }
+  woken = keepOwn(woken);
   if (woken)
     submit(woken);
 }
@@ -279,6 +282,8 @@ void Scheduler::enqueueWait(Stream &stream, const Event &event) {
   op->targetPosition = event.position;
   op->targetTenure = event.tenure;
   op->targetTenure->retain();
+  if (&event.stream->scheduler != this)
+    event.stream->scheduler.retain();
   // An idle stream parks at once and costs no thread.
   if (!append(stream, op, Stream::State::Running) || park(stream, *op))
     return;
@@ -358,6 +363,7 @@ Stream *Scheduler::pump(Stream *stream) {
       else if (policy)
         stream->state.store(Stream::State::Runnable, std::memory_order_relaxed);
     }
+    woken = keepOwn(woken);
     if (policy) {
       // From here on the next operation is the policy's to start.
       if (!empty) {
@@ -382,6 +388,22 @@ Stream *Scheduler::pump(Stream *stream) {
       submit(rest);
     return woken;
   }
+}
+
+Stream *Scheduler::keepOwn(Stream *woken) {
+  for (Stream **link = &woken; Stream *stream = *link;) {
+    if (__builtin_expect(&stream->scheduler == this, 1)) {
+      link = &stream->nextRunnable;
+      continue;
+    }
+    *link = std::exchange(stream->nextRunnable, nullptr);
+    // Its context may close as soon as the stream has run.
+    Scheduler &other = stream->scheduler;
+    other.retain();
+    other.submit(stream);
+    other.release();
+  }
+  return woken;
 }
 
 void Scheduler::submit(Stream *list) {
@@ -798,6 +820,7 @@ bool Scheduler::runUpTo(Stream &stream, uint64_t position) {
       std::lock_guard<std::mutex> lock(stream.mutex);
       woken = complete(stream, op);
     }
+    woken = keepOwn(woken);
     if (woken)
       submit(woken);
   }

@@ -19,6 +19,10 @@
 // runnable, a thread is added, so spinning kernels never starve a stream. At
 // the limit the operation that would need a thread fails with its location.
 //
+// A stream may wait for one of another context. Whoever completes that one
+// gives the waiter back to its own scheduler. A scheduler lives as long as
+// operations of others refer to its streams.
+//
 // Locks: Stream::mutex, then Scheduler::mutex; never two streams at once.
 //
 //===----------------------------------------------------------------------===//
@@ -223,7 +227,12 @@ struct Job {
 class Scheduler final : StreamRunner {
 public:
   explicit Scheduler(uint32_t threadLimit);
-  ~Scheduler();
+  /// The context's reference, and one for each wait of another context.
+  void retain() { references.fetch_add(1, std::memory_order_relaxed); }
+  void release() {
+    if (references.fetch_sub(1, std::memory_order_acq_rel) == 1)
+      delete this;
+  }
   /// Sets who decides what runs next, before there is a stream.
   Status setSchedule(const Schedule &schedule) {
     return makePolicy(schedule, *this, policy);
@@ -266,6 +275,7 @@ public:
   uint64_t liveStreams();
 
 private:
+  ~Scheduler();
   void runHere(Stream *stream) override { pump(stream); }
   void runOnThread(Stream *stream) override { start(stream); }
   void threadMain();
@@ -300,6 +310,8 @@ private:
   Stream *complete(Stream &stream, Op *op);
   /// Gives streams that can run to the threads, or to the policy.
   void submit(Stream *list);
+  /// Gives those of other contexts to their schedulers; the rest.
+  Stream *keepOwn(Stream *woken);
   void start(Stream *list);
   Wait waitUntil(Stream &stream, uint64_t position, int64_t timeoutNs);
   Wait sleepUntil(Stream &stream, uint64_t position, int64_t timeoutNs,
@@ -322,6 +334,7 @@ private:
   Stream *takeRunnable(Wanted wanted);
   void removeJob(Job *job); ///< unless it is not on the list; `mutex` held
 
+  std::atomic<uint32_t> references{1};
   std::mutex mutex;
   std::condition_variable wake;    ///< idle threads
   std::condition_variable jobDone; ///< a helper left its job

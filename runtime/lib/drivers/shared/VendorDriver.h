@@ -14,6 +14,7 @@
 #include "drivers/shared/VendorGraph.h"
 #include "drivers/shared/VendorLibrary.h"
 
+#include <map>
 #include <mutex>
 
 namespace gpuasync {
@@ -60,6 +61,55 @@ struct VendorFacts {
   /// Whether an executable graph may be destroyed while it runs, so that it may
   /// tell of its end itself.
   bool graphsOutliveLaunches;
+};
+
+/// Host memory that contexts of this process have registered with the vendor,
+/// which knows a place once for all of them: the last context that lets go of
+/// it unregisters it. Thread safe; no driver call is made under the lock.
+class HostPlaces {
+  struct Shared {
+    uint64_t bytes;
+    uint32_t count;
+  };
+  using Places = std::map<void *, Shared>;
+
+public:
+  using Place = Places::node_type;
+
+  /// One context more counts on exactly this memory, if any does.
+  bool share(void *pointer, uint64_t bytes) {
+    std::lock_guard<std::mutex> lock(mutex);
+    auto found = places.find(pointer);
+    if (found == places.end() || found->second.bytes != bytes)
+      return false;
+    ++found->second.count;
+    return true;
+  }
+  /// Memory for one context, for `add`. Throws bad_alloc.
+  static Place make(void *pointer, uint64_t bytes) {
+    Places made;
+    made[pointer] = {bytes, 1};
+    return made.extract(made.begin());
+  }
+  /// The memory is registered.
+  void add(Place place) noexcept {
+    std::lock_guard<std::mutex> lock(mutex);
+    places.insert(std::move(place));
+  }
+  /// One context less; whether it was the last one.
+  bool drop(void *pointer) noexcept {
+    std::lock_guard<std::mutex> lock(mutex);
+    auto found = places.find(pointer);
+    if (found != places.end() && --found->second.count)
+      return false;
+    if (found != places.end())
+      places.erase(found);
+    return true;
+  }
+
+private:
+  std::mutex mutex;
+  Places places;
 };
 
 class VendorDriver : public Driver {
@@ -148,6 +198,8 @@ public:
                                  GraphNodeHandle node, void *destination,
                                  const void *source, size_t bytes,
                                  void *context) const = 0;
+
+  HostPlaces hostPlaces;
 
 protected:
   VendorDriver(const Vendor &vendor, const VendorFacts &facts)

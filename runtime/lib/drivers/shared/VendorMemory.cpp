@@ -63,13 +63,22 @@ void VendorContext::memoryInfo(uint64_t &freeBytes, uint64_t &totalBytes) {
 
 Status VendorContext::registerHost(void *pointer, uint64_t bytes, bool &owned) {
   OutsideCapture outside(driver);
-  owned = false;
+  owned = driver.hostPlaces.share(pointer, bytes);
+  if (owned) {
+    live.fetch_add(1, std::memory_order_relaxed);
+    return checkHostAddress(pointer);
+  }
   auto known = [&](uint64_t offset) {
     return pointerKind(static_cast<char *>(pointer) + offset) !=
            PointerKind::Pageable;
   };
   if (known(0) && known(bytes - 1))
     return checkHostAddress(pointer);
+  HostPlaces::Place place;
+  RETURN_IF_ERROR(guard([&] {
+    place = HostPlaces::make(pointer, bytes);
+    return Status();
+  }));
   const unsigned flags = HostRegisterPortable | HostRegisterDeviceMap;
   VendorCall call = VENDOR_CALL(hostRegister, pointer, bytes, flags);
   if (call.code == ErrorHostMemoryAlreadyRegistered)
@@ -82,11 +91,15 @@ Status VendorContext::registerHost(void *pointer, uint64_t bytes, bool &owned) {
     call.code = Success;
   RETURN_IF_ERROR(made(call));
   owned = true;
+  driver.hostPlaces.add(std::move(place));
   return checkHostAddress(pointer);
 }
 
 void VendorContext::unregisterHost(void *pointer) noexcept {
-  giveBack([&] { return VENDOR_CALL(hostUnregister, pointer); });
+  if (driver.hostPlaces.drop(pointer))
+    giveBack([&] { return VENDOR_CALL(hostUnregister, pointer); });
+  else
+    live.fetch_sub(1, std::memory_order_relaxed);
 }
 
 PointerKind VendorContext::pointerKind(const void *pointer) {
