@@ -99,8 +99,8 @@ std::vector<NullCall> makeCalls() {
   // Empty, so that it needs no lanes and no arguments.
   static const gpuasync_fragment fragment = {
       0, 0, 0, SITE("op"), nullptr, nullptr, nullptr, nullptr};
-  ENTRY(gpuasync_region_run, "rmm", &w.frame, &fragment, nullptr, nullptr);
-  ENTRY(gpuasync_region_add, "rrr", &w.frame, nullptr, nullptr, nullptr);
+  ENTRY(gpuasync_region_run, "-rmm", &w.frame, &fragment, nullptr, nullptr);
+  ENTRY(gpuasync_region_add, "-rrr", &w.frame, nullptr, nullptr, nullptr);
   ENTRY(gpuasync_stream_create, "-", &w.frame, 0, 0);
   ENTRY(gpuasync_stream_external, "-m", &w.frame, 0, nullptr, 0);
   ENTRY(gpuasync_stream_native, "-r", &w.frame, w.stream, 0);
@@ -334,7 +334,7 @@ std::vector<NullCall> makeCalls() {
   ENTRY(gpuasync_check_context, "-", &w.frame);
   ENTRY(gpuasync_check_site, "-", &w.frame, 0);
   ENTRY(gpuasync_check_constant_bytes, "-", &w.frame, 0);
-  ENTRY(gpuasync_check_fragment, "rrr", &w.frame, nullptr, nullptr, nullptr);
+  ENTRY(gpuasync_check_fragment, "-rrr", &w.frame, nullptr, nullptr, nullptr);
   ENTRY(gpuasync_check_own, "mm", words, 64, "a\nb\nc", 1);
   ENTRY(gpuasync_check_host, "mmm", words, words, 4 << 8 | 2, "a\nb\nc");
   ENTRY(gpuasync_check_host_pointer, "mmm", words, words, 4 << 8 | 2,
