@@ -6,7 +6,7 @@
 // another thread writes.
 //===----------------------------------------------------------------------===//
 
-#include "core/context/Capture.h"
+#include "core/abi/Capture.h"
 #include "core/context/Entry.h"
 #include "core/module/Program.h"
 #include "core/region/Recorder.h"
@@ -77,7 +77,7 @@ static bool letGo(Pin *pin) {
 static Status pinIn(Frame &frame, gpuasync_context &context,
                     Registration &registration, Pin *&out) {
   bool inside = frame.first.pin != nullptr;
-  for (Frame *outer = frame.outer; outer; outer = outer->outer)
+  for (OpenFrame *outer = frame.outer; outer; outer = outer->outer)
     inside |= outer->first.pin != nullptr;
   for (int attempt = 0; attempt < 100; ++attempt) {
     RETURN_IF_ERROR(context.check());
@@ -210,9 +210,8 @@ static Status enter(Frame &frame, const gpuasync_function &function) {
   foldCalls(frame.outer && frame.outer->current ? frame.outer->current->slot
                                                 : nullptr);
   // What this frame does may count on what the other one has asked for.
-  if (frame.outer && frame.outer->region)
-    (void)frame.outer->run(nullptr,
-                           [&] { return frame.outer->region->play(); });
+  if (Frame *outer = static_cast<Frame *>(frame.outer); outer && outer->region)
+    (void)outer->run(nullptr, [&] { return outer->region->play(); });
 
   auto *registration = static_cast<Registration *>(
       __atomic_load_n(function.program->slot, __ATOMIC_ACQUIRE));
@@ -249,15 +248,6 @@ Status Frame::switchTo(DeviceUse &use) {
   foldCalls(current->slot);
   current = &use;
   return use.device->resume();
-}
-
-DeviceUse *Frame::findUse(const gpuasync_context *context) {
-  DeviceUse *found = nullptr;
-  forEachDevice([&](DeviceUse &use) {
-    if (use.context == context)
-      found = &use;
-  });
-  return found;
 }
 
 Status Frame::join(Stream &last, Stream &other) {
@@ -478,7 +468,7 @@ static Stream *putBehind(Frame &frame, DeviceUse &use, Stream *last,
 /// Gives back what the frame holds of a device. `last`: a stream of the device
 /// behind all that may still run; null: nothing does, or there is no such
 /// stream and `isOrdered` is false.
-static void releaseHeld(Frame &frame, DeviceUse &use, Stream *last, bool idle,
+static void releaseHeld(DeviceUse &use, Stream *last, bool idle,
                         bool isOrdered) {
   gpuasync_context &context = *use.context;
   const bool lost = isLost(use);
@@ -486,11 +476,11 @@ static void releaseHeld(Frame &frame, DeviceUse &use, Stream *last, bool idle,
     context.staging.dropAll(use.downloads);
   else
     context.staging.abandon(use.downloads);
-  context.registrations.leave(frame, /*undo=*/true);
+  context.registrations.leave(use, /*undo=*/true);
   // Nobody could say when memory behind an unknown point is free: then it stays
   // the program's.
   PoolAllocation *blocks =
-      context.memory.leave(frame, /*ends=*/isOrdered || lost);
+      context.memory.leave(use, /*ends=*/isOrdered || lost);
   while (PoolAllocation *block = blocks) {
     blocks = block->next;
     // Without memory for its timepoint it stays known, and close gives it back.
@@ -524,7 +514,7 @@ void gpuasync::releaseAfterError(Frame &frame) {
   frame.forEachDevice([&](DeviceUse &use) {
     Stream *behind = putBehind(frame, use, last, ordered);
     (void)frame.makeCurrent(use);
-    releaseHeld(frame, use, behind, idle,
+    releaseHeld(use, behind, idle,
                 ordered.ok() && (behind != nullptr) == (last != nullptr));
   });
 }
@@ -575,8 +565,8 @@ static void giveBack(Frame &frame) {
   frame.forEachDevice([&](DeviceUse &use) {
     use.context->staging.adopt(use.downloads);
     if (use.buffers) // the program's own from here on
-      (void)use.context->memory.leave(frame, /*ends=*/false);
-    use.context->registrations.leave(frame, /*undo=*/false);
+      (void)use.context->memory.leave(use, /*ends=*/false);
+    use.context->registrations.leave(use, /*undo=*/false);
   });
 }
 

@@ -11,6 +11,7 @@
 #define GPUASYNC_CORE_ABI_FRAME_H
 
 #include "core/context/ContextImpl.h"
+#include "core/pool/DeviceUse.h"
 #include "core/process/Tracer.h"
 #include "core/region/HostWaitPredictor.h"
 #include "core/region/ModeTuner.h"
@@ -22,39 +23,13 @@ struct Capture;
 struct Extent;
 struct LibraryCall;
 
-/// One device that a frame uses: its context, what a frame reads of that, and
-/// what the frame holds there.
-struct DeviceUse {
-  gpuasync_context *context = nullptr;
-  Device *device = nullptr;
-  Instance *instance = nullptr;
-  ThreadContext *slot = nullptr;
-  Pin *pin = nullptr;
-  PoolAllocation *buffers = nullptr; ///< under the memory pool's lock
-  Download *downloads = nullptr;     ///< newest first
-  uint32_t registrations = 0;        ///< made and not undone by the frame
-};
-
-struct Frame {
-  /// A frame uses so many devices at most.
-  static constexpr uint32_t maxDevices = 16;
-
-  // As in gpuasync_frame.
-  int32_t failed = 0;
-  int32_t reserved = 0;
-
+struct Frame : OpenFrame {
   /// The program's; none before its version is known to be ours.
   const gpuasync_site *sites = nullptr;
   uint32_t siteCount = 0;
-  const gpuasync_function *function = nullptr;
-  DeviceUse *current = nullptr; ///< whose context is; null: none was yet
-  DeviceUse first;              ///< device 0
-  DeviceUse *more = nullptr;    ///< devices from 1 on, an array
-  uint32_t moreCount = 0;
   bool left = false;
   ThreadState *thread = nullptr;
-  Frame *outer = nullptr; ///< the thread's next frame outwards
-  SavedContext saved;     ///< what was current before the frame
+  SavedContext saved; ///< what was current before the frame
   gpuasync_status *error = nullptr;
   Stream *streams = nullptr;
   /// Given back by the program with work on them, of which nobody knows that it
@@ -120,13 +95,6 @@ struct Frame {
   /// Keeps the first error, with the site's location.
   void fail(Status status, const gpuasync_site *site);
   //===--- Devices
-  /// Calls `visit(DeviceUse &)` for each device in order.
-  template <typename Visit>
-  void forEachDevice(Visit visit) {
-    visit(first);
-    for (uint32_t i = 0; i < moreCount; ++i)
-      visit(more[i]);
-  }
   /// Finds the device with this number.
   Status findDevice(uint32_t device, DeviceUse *&out) {
     if (__builtin_expect(device > moreCount, 0))
@@ -146,13 +114,6 @@ struct Frame {
     return __builtin_expect(&use == current, 1) ? Status() : switchTo(use);
   }
   Status switchTo(DeviceUse &use);
-  /// The use of a context that the frame uses.
-  DeviceUse &useOf(const gpuasync_context &context) {
-    return __builtin_expect(first.context == &context, 1) ? first
-                                                          : *findUse(&context);
-  }
-  /// The same of any context; null: the frame does not use it.
-  DeviceUse *findUse(const gpuasync_context *context);
   /// Adds a stream to the frame's.
   void take(Stream &stream, DeviceUse &use) {
     stream.frame = this;
@@ -289,12 +250,8 @@ Status encodeTensorMap(gpuasync_context &context, const TensorMap &map,
                        void *out);
 /// After an error: waits, frees what the frame holds (Frame.cpp).
 void releaseAfterError(Frame &frame);
-/// What a stream has not finished: "a; b; ...", and all streams of a frame.
-std::string listUnfinished(Stream &stream);
+/// What the frame's streams have not finished: "a; b; ...".
 std::string listUnfinished(const Frame &frame);
-/// Of a wait for `what`; `open`: what has not finished.
-Status timedOut(const Deadline &deadline, const std::string &what,
-                const std::string &open);
 
 } // namespace gpuasync
 

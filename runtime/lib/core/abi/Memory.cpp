@@ -5,7 +5,7 @@
 // The entries that lowered code calls; the pools are in core/pool.
 //===----------------------------------------------------------------------===//
 
-#include "core/context/Capture.h"
+#include "core/abi/Capture.h"
 #include "core/pool/HostMemory.h"
 #include "core/region/Recorder.h"
 
@@ -50,8 +50,8 @@ void *gpuasync_alloc(gpuasync_frame *memory, uint32_t device,
       RETURN_IF_ERROR(checkCapturedAllocation(*frame, stream, kind));
     Stream *on = stream ? &stream->work() : nullptr;
     bool enqueued = false;
-    RETURN_IF_ERROR(context.memory.allocate(*frame, on, bytes, kind, site,
-                                            block, enqueued));
+    RETURN_IF_ERROR(
+        context.memory.allocate(*use, on, bytes, kind, site, block, enqueued));
     if (enqueued)
       on->noteMemory(site);
     return Status();
@@ -75,7 +75,7 @@ void gpuasync_dealloc(gpuasync_frame *memory, uint32_t device,
     PoolAllocation *block = nullptr;
     if (frame->region)
       RETURN_IF_ERROR(frame->region->play());
-    RETURN_IF_ERROR(context.memory.giveUp(*frame, stream, pointer, block));
+    RETURN_IF_ERROR(context.memory.giveUp(*use, stream, pointer, block));
     Stream *on = stream ? &stream->work() : nullptr;
     const bool awaited = on && frame->isWaitExpected(*on);
     // Of a caller's stream only the driver knows whether it is idle: the point
@@ -102,14 +102,14 @@ static Status registerOnAll(Frame &frame, char *pointer, uint64_t bytes,
       return;
     status = frame.makeCurrent(use);
     if (status.ok())
-      status = use.context->registrations.add(frame, pointer, bytes, site);
+      status = use.context->registrations.add(use, pointer, bytes, site);
     done += status.ok();
   });
   if (__builtin_expect(status.ok(), 1))
     return status;
   frame.forEachDevice([&](DeviceUse &use) {
     if (done && done--)
-      (void)use.context->registrations.remove(frame, pointer);
+      (void)use.context->registrations.remove(use, pointer);
   });
   return status;
 }
@@ -153,7 +153,7 @@ void gpuasync_host_unregister(gpuasync_frame *memory, void *pointer,
     frame->forEachDevice([&](DeviceUse &use) {
       Status status = frame->makeCurrent(use);
       if (status.ok())
-        status = use.context->registrations.remove(*frame, pointer);
+        status = use.context->registrations.remove(use, pointer);
       if (first.ok())
         first = std::move(status);
     });

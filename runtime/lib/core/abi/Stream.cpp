@@ -5,7 +5,7 @@
 // The entries that lowered code calls; the pools are in StreamPool.cpp.
 //===----------------------------------------------------------------------===//
 
-#include "core/context/Capture.h"
+#include "core/abi/Capture.h"
 #include "core/context/Entry.h"
 #include "core/region/Recorder.h"
 #include "gpuasync/Context.h"

@@ -25,8 +25,8 @@
 #ifndef GPUASYNC_CORE_ABI_TRANSFER_H
 #define GPUASYNC_CORE_ABI_TRANSFER_H
 
+#include "core/abi/Capture.h"
 #include "core/command/Boxes.h"
-#include "core/context/Capture.h"
 #include "core/pool/HostMemory.h"
 #include "core/region/Recorder.h"
 

@@ -12,42 +12,11 @@
 
 using namespace gpuasync;
 
-std::string gpuasync::listUnfinished(Stream &stream) {
-  constexpr uint32_t capacity = Stream::recentCount;
-  std::string text;
-  StreamControl *control = stream.context->driver->extensions.control;
-  if (!control) {
-    // What was enqueued since the last wait, as far as it is remembered.
-    const uint64_t end = stream.timeline.position();
-    uint64_t first = stream.timeline.finishedPosition();
-    if (end - first > capacity)
-      first = end - capacity;
-    for (uint64_t i = first; i < end; ++i)
-      if (const gpuasync_site *site = stream.recent[i % capacity])
-        appendItem(text, describeSite(site, ""));
-    return text;
-  }
-  const gpuasync_site *sites[capacity];
-  const uint32_t count = control->unfinished(stream.native, sites, capacity);
-  for (uint32_t i = 0; i < count; ++i)
-    appendItem(text, describeSite(sites[i], ""));
-  return text;
-}
-
 std::string gpuasync::listUnfinished(const Frame &frame) {
   std::string text;
   for (Stream *stream = frame.streams; stream; stream = stream->next)
-    appendItem(text, listUnfinished(*stream));
+    appendItem(text, stream->context->streams.listUnfinished(*stream));
   return text;
-}
-
-Status gpuasync::timedOut(const Deadline &deadline, const std::string &what,
-                          const std::string &open) {
-  if (gpuasync_process_exiting() == 2)
-    return checkRefusal();
-  return makeStatus(GPUASYNC_TIMEOUT, "timed out after %g s%s; unfinished: %s",
-                    double(deadline.timeoutNs) / 1e9, what.c_str(),
-                    open.empty() ? "unknown" : open.c_str());
 }
 
 static bool isAmong(const Stream *stream, Stream *const *streams,
@@ -87,14 +56,15 @@ Status gpuasync::hostWait(Frame &frame, Stream *const *streams,
     }
     if (!status.ok()) {
       if (!context.has(CapHostAccess)) // else it names the launch
-        open = listUnfinished(stream);
+        open = context.streams.listUnfinished(stream);
       return open.empty()
                  ? std::move(status)
                  : makeStatus(status.code(), "%s; not known complete: %s",
                               status.message(), open.c_str());
     }
     for (; i < count; ++i)
-      appendItem(open, listUnfinished(*streams[i]));
+      appendItem(open,
+                 streams[i]->context->streams.listUnfinished(*streams[i]));
     return timedOut(deadline, "", open);
   }
   return Status();

@@ -6,9 +6,9 @@
 // release, or at the end of a context.
 //===----------------------------------------------------------------------===//
 
-#include "core/abi/Frame.h"
 #include "core/context/Entry.h"
 #include "core/module/Program.h"
+#include "core/pool/DeviceUse.h"
 #include "core/region/Regions.h"
 
 #include <algorithm>
@@ -220,8 +220,8 @@ std::string gpuasync_context::describeBusy(const char *prefix) {
 
 Status gpuasync_context::giveBack(int64_t timeoutNs) {
   // Not in one of another context either, for whose end others may wait.
-  for (Frame *frame = currentThread ? currentThread->innermost : nullptr; frame;
-       frame = frame->outer)
+  for (OpenFrame *frame = currentThread ? currentThread->innermost : nullptr;
+       frame; frame = frame->outer)
     if (frame->first.pin)
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                         "the context is trimmed from inside a frame");
@@ -492,8 +492,8 @@ void gpuasync_context::reclaim() {
 }
 
 Status gpuasync_context::close() {
-  for (Frame *frame = currentThread ? currentThread->innermost : nullptr; frame;
-       frame = frame->outer)
+  for (OpenFrame *frame = currentThread ? currentThread->innermost : nullptr;
+       frame; frame = frame->outer)
     if (frame->findUse(this))
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                         "the context is closed from inside one of its frames");

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "gpuasync/Context.h"
-#include "core/abi/Frame.h"
 #include "core/context/Entry.h"
 #include "core/module/Program.h"
+#include "core/pool/DeviceUse.h"
 
 #include <algorithm>
 
@@ -67,19 +67,6 @@ CurrentContext::~CurrentContext() {
   } catch (...) {
     // The calls are then counted for the thread's next frame.
   }
-}
-
-std::string Origin::text() const { return describeSite(site, label); }
-
-std::string gpuasync::describeSite(const gpuasync_site *site,
-                                   const std::string &label) {
-  if (!site)
-    return label.empty() ? "unknown" : label;
-  std::string text;
-  if (const char *file = gpuasync_site_file(site); *file)
-    text = std::string(file) + ":" + std::to_string(site->line) + ":" +
-           std::to_string(site->column) + ": ";
-  return text + gpuasync_site_op(site);
 }
 
 extern "C" {
@@ -229,10 +216,10 @@ static Status pushScope(Scope scope) {
 
 /// Whether a frame can use these together.
 static Status checkDevices(gpuasync_context *const *contexts, uint32_t count) {
-  if (!count || count > Frame::maxDevices)
+  if (!count || count > OpenFrame::maxDevices)
     return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                      "a scope has 1 to %u devices, not %u", Frame::maxDevices,
-                      count);
+                      "a scope has 1 to %u devices, not %u",
+                      OpenFrame::maxDevices, count);
   for (uint32_t i = 0; i < count; ++i) {
     if (!contexts[i])
       return nullArgument("gpuasync_scope_push_devices");
@@ -280,7 +267,7 @@ void gpuasync_scope_pop(void) noexcept {
 }
 
 const char *gpuasync_thread_driver(void) noexcept {
-  const Frame *frame = currentThread ? currentThread->innermost : nullptr;
+  const OpenFrame *frame = currentThread ? currentThread->innermost : nullptr;
   return frame && frame->first.context ? frame->first.context->kind.name()
                                        : nullptr;
 }
@@ -344,7 +331,7 @@ gpuasync_context_stream_synchronize(gpuasync_stream *stream) noexcept {
     }
     stream->isOverdue.store(!done, std::memory_order_relaxed);
     if (!done)
-      return timedOut(deadline, "", listUnfinished(*stream));
+      return timedOut(deadline, "", context.streams.listUnfinished(*stream));
     return context.staging.finishOrphans();
   });
   return waitInExit(context, result, [&](int64_t timeoutNs, bool &done) {

@@ -160,9 +160,6 @@ struct gpuasync_context : gpuasync::ContextPools {
 
 namespace gpuasync {
 
-/// "file:line:col: op", or the label kept when the program went away.
-std::string describeSite(const gpuasync_site *site, const std::string &label);
-
 /// Makes the context current for a scope outside any frame, and folds the
 /// driver calls made meanwhile into the thread's counters.
 class CurrentContext {

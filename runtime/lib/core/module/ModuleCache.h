@@ -26,6 +26,7 @@
 #define GPUASYNC_CORE_MODULE_MODULECACHE_H
 
 #include "core/base/StatusImpl.h"
+#include "core/pool/Origin.h"
 #include "drivers/Driver.h"
 #include "gpuasync/Program.h"
 
@@ -45,23 +46,6 @@ class Regions;
 struct PoolAllocation;
 struct Pin;
 struct ThreadState;
-
-/// A program that the process knows. Kept for reuse after release, so that a
-/// stale pointer to one can be compared and never dangles.
-struct alignas(64) Registration {
-  const gpuasync_program *program = nullptr;
-  uint64_t id = 0; ///< unique over reuse
-  /// The thread that is in gpuasync_program_release (Process::mutex).
-  const ThreadState *releasing = nullptr;
-  /// Where its frames run outside any scope; null until chosen.
-  std::atomic<gpuasync_context *> defaultContext{nullptr};
-
-  /// Whether the site lies in the program's constant data.
-  bool holds(const gpuasync_site *site) const {
-    return site && site - program->sites >= 0 &&
-           site - program->sites < int64_t(program->siteCount);
-  }
-};
 
 /// A constant array is a module without kernels: its one "function" is where
 /// the device reaches it.

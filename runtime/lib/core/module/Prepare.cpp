@@ -6,10 +6,10 @@
 // ModuleCache.cpp.
 //===----------------------------------------------------------------------===//
 
-#include "core/abi/Frame.h"
 #include "core/base/SizedStruct.h"
 #include "core/context/Entry.h"
 #include "core/module/Program.h"
+#include "core/pool/DeviceUse.h"
 #include "gpuasync/Context.h"
 #include "gpuasync/Program.h"
 
@@ -42,8 +42,8 @@ static Status enterToLoad(const gpuasync_program &program,
 
 /// Whether the calling thread is in a frame of the context.
 static bool inFrameOf(gpuasync_context *context) {
-  for (Frame *frame = currentThread ? currentThread->innermost : nullptr; frame;
-       frame = frame->outer)
+  for (OpenFrame *frame = currentThread ? currentThread->innermost : nullptr;
+       frame; frame = frame->outer)
     if (context && frame->findUse(context))
       return true;
   return false;

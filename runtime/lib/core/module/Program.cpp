@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "core/module/Program.h"
-#include "core/abi/Frame.h"
 #include "core/base/Settings.h"
 #include "core/context/Entry.h"
+#include "core/pool/DeviceUse.h"
+#include "core/process/Tracer.h"
 #include "gpuasync/Context.h"
 
 #include <algorithm>
@@ -480,7 +481,8 @@ Status gpuasync::retireInstance(gpuasync_context &context, Instance &instance,
     if (!busy)
       return Status();
     if (currentThread)
-      for (Frame *frame = currentThread->innermost; frame; frame = frame->outer)
+      for (OpenFrame *frame = currentThread->innermost; frame;
+           frame = frame->outer)
         frame->forEachDevice(
             [&](DeviceUse &use) { mine |= use.instance == &instance; });
     if (mine)

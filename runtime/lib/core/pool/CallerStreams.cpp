@@ -13,6 +13,13 @@
 
 using namespace gpuasync;
 
+Status gpuasync::refuseCaptured(const char *what, const char *instead) {
+  return makeStatus(GPUASYNC_UNSUPPORTED,
+                    "the caller's stream is being captured into a graph, which "
+                    "cannot hold %s: %s",
+                    what, instead);
+}
+
 CallerStreams::~CallerStreams() {
   for (Stream *wrapper : all)
     delete wrapper;

@@ -49,6 +49,9 @@ private:
   Stack<Stream> idle;         ///< neither that nor taken
 };
 
+/// Says why a graph cannot hold `what`, and what to do about it.
+Status refuseCaptured(const char *what, const char *instead);
+
 } // namespace gpuasync
 
 #endif // GPUASYNC_CORE_POOL_CALLERSTREAMS_H

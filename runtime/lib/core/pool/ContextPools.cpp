@@ -10,6 +10,19 @@
 
 using namespace gpuasync;
 
+std::string Origin::text() const { return describeSite(site, label); }
+
+std::string gpuasync::describeSite(const gpuasync_site *site,
+                                   const std::string &label) {
+  if (!site)
+    return label.empty() ? "unknown" : label;
+  std::string text;
+  if (const char *file = gpuasync_site_file(site); *file)
+    text = std::string(file) + ":" + std::to_string(site->line) + ":" +
+           std::to_string(site->column) + ": ";
+  return text + gpuasync_site_op(site);
+}
+
 static uint64_t nextContextId() {
   static std::atomic<uint64_t> next{0};
   return ++next;

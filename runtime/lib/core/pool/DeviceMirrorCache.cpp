@@ -12,7 +12,7 @@
 
 using namespace gpuasync;
 
-Status DeviceMirrorCache::find(Frame &frame, const void *pointer,
+Status DeviceMirrorCache::find(OpenFrame &frame, const void *pointer,
                                uint64_t bytes, void *&out) {
   out = const_cast<void *>(pointer);
   if (!bytes)
@@ -27,7 +27,7 @@ Status DeviceMirrorCache::find(Frame &frame, const void *pointer,
     return Status();
   const Place place = {reinterpret_cast<uintptr_t>(pointer), bytes};
   auto use = [&](Copy &copy) {
-    copy.captured |= frame.capture != nullptr;
+    copy.captured |= frame.useOf(context).capture != 0;
     out = copy.block->pointer;
   };
   std::unique_lock<std::mutex> lock(mutex);
@@ -64,7 +64,7 @@ Status DeviceMirrorCache::find(Frame &frame, const void *pointer,
 }
 
 /// Without a block and without an error it is memory that the device reaches.
-Status DeviceMirrorCache::make(Frame &frame, const void *pointer,
+Status DeviceMirrorCache::make(OpenFrame &frame, const void *pointer,
                                uint64_t bytes, PoolAllocation *&out) {
   bool ours = false;
   Status held =

@@ -22,7 +22,7 @@ struct gpuasync_context;
 namespace gpuasync {
 
 struct PoolAllocation;
-struct Frame;
+struct OpenFrame;
 
 /// Thread safe. The lock is not held over calls of the driver's: one thread
 /// makes a copy while others that want it wait for that one only.
@@ -32,7 +32,8 @@ public:
   DeviceMirrorCache(const DeviceMirrorCache &) = delete;
 
   /// See gpuasync_resident.
-  Status find(Frame &frame, const void *pointer, uint64_t bytes, void *&out);
+  Status find(OpenFrame &frame, const void *pointer, uint64_t bytes,
+              void *&out);
   /// Gives up all copies of a part of that memory.
   void giveUp(const void *pointer, uint64_t bytes);
   /// A frame is captured into a graph: what it has found, and what else there
@@ -52,7 +53,7 @@ private:
   /// Address and bytes.
   using Place = std::pair<uintptr_t, uint64_t>;
 
-  Status make(Frame &frame, const void *pointer, uint64_t bytes,
+  Status make(OpenFrame &frame, const void *pointer, uint64_t bytes,
               PoolAllocation *&out);
   void retire(Copy &copy);
 

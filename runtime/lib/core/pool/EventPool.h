@@ -24,7 +24,7 @@ namespace gpuasync {
 
 class Recorder;
 struct ContextPools;
-struct Frame;
+struct OpenFrame;
 struct ThreadContext;
 
 /// Where the address of an event is aligned to: the low bits of a handle are
@@ -32,7 +32,7 @@ struct ThreadContext;
 struct alignas(64) Event {
   gpuasync_context *context = nullptr;
   NativeEvent native = nullptr;
-  Frame *frame = nullptr; ///< null: exported, or idle
+  OpenFrame *frame = nullptr; ///< null: exported, or idle
   Event *previous = nullptr, *next = nullptr;
   Origin origin; ///< of the record
   uint32_t generation = 0;

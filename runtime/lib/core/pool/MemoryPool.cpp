@@ -5,8 +5,8 @@
 // See MemoryPool.h.
 //===----------------------------------------------------------------------===//
 
-#include "core/pool/MemoryPool.h"
-#include "core/context/Capture.h"
+#include "core/pool/ContextPools.h"
+#include "core/pool/DeviceUse.h"
 
 #include <algorithm>
 #include <new>
@@ -395,28 +395,27 @@ Status MemoryPool::obtain(std::unique_lock<std::mutex> &lock, Stream *stream,
 // A program's memory
 //===----------------------------------------------------------------------===//
 
-Status MemoryPool::allocate(Frame &frame, Stream *stream, uint64_t bytes,
+Status MemoryPool::allocate(DeviceUse &use, Stream *stream, uint64_t bytes,
                             MemoryKind kind, const gpuasync_site *site,
                             PoolAllocation *&out, bool &enqueued) {
   std::unique_lock<std::mutex> lock(mutex, std::defer_lock);
-  Status status = obtain(lock, stream, bytes, kind, frame.capture != nullptr,
-                         out, enqueued);
+  Status status =
+      obtain(lock, stream, bytes, kind, use.capture != 0, out, enqueued);
   if (!status.ok())
     return status;
   out->live = true;
   out->bytes = bytes;
-  out->capture = frame.capture ? frame.capture->id : 0;
+  out->capture = use.capture;
   out->origin.site = site;
-  out->origin.program = frame.first.pin->registration;
-  out->frame = &frame;
-  DeviceUse &use = frame.useOf(context.context);
+  out->origin.program = use.pin->registration;
+  out->use = &use;
   linkFront(use.buffers, out);
   heldBytes += bytes;
   use.slot->counters.buffers.create();
   return Status();
 }
 
-Status MemoryPool::giveUp(Frame &frame, Stream *stream, void *pointer,
+Status MemoryPool::giveUp(DeviceUse &use, Stream *stream, void *pointer,
                           PoolAllocation *&out) {
   std::lock_guard<std::mutex> lock(mutex);
   PoolAllocation *block = find(pointer);
@@ -427,13 +426,14 @@ Status MemoryPool::giveUp(Frame &frame, Stream *stream, void *pointer,
   if (!block->live)
     return makeStatus(GPUASYNC_INVALID_ARGUMENT, "%p was freed before",
                       pointer);
-  if (frame.capture)
-    RETURN_IF_ERROR(checkCapturedFree(frame, stream, *block));
-  if (block->frame)
-    unlink(block->frame->useOf(context.context).buffers, block);
-  block->frame = nullptr;
+  if (use.capture && !(stream && block->capture == use.capture))
+    return refuseCaptured("a free of memory that was allocated before",
+                          "free it after the last run of the graph");
+  if (block->use)
+    unlink(block->use->buffers, block);
+  block->use = nullptr;
   end(block);
-  frame.useOf(context.context).slot->counters.buffers.destroy();
+  use.slot->counters.buffers.destroy();
   out = block;
   return Status();
 }
@@ -468,13 +468,12 @@ Status MemoryPool::release(Stream *stream, PoolAllocation *block) {
   return Status();
 }
 
-PoolAllocation *MemoryPool::leave(Frame &frame, bool ends) {
+PoolAllocation *MemoryPool::leave(DeviceUse &use, bool ends) {
   PoolAllocation *ended = nullptr;
-  DeviceUse &use = frame.useOf(context.context);
   std::lock_guard<std::mutex> lock(mutex);
   while (PoolAllocation *block = use.buffers) {
     unlink(use.buffers, block);
-    block->frame = nullptr;
+    block->use = nullptr;
     if (!ends)
       continue;
     end(block);
@@ -485,13 +484,12 @@ PoolAllocation *MemoryPool::leave(Frame &frame, bool ends) {
   return ended;
 }
 
-std::string MemoryPool::forgetCaptured(Frame &frame) {
+std::string MemoryPool::forgetCaptured(DeviceUse &use) {
   std::string first;
   std::lock_guard<std::mutex> lock(mutex);
-  for (PoolAllocation *block = frame.first.buffers, *next; block;
-       block = next) {
+  for (PoolAllocation *block = use.buffers, *next; block; block = next) {
     next = block->next;
-    if (block->capture != frame.capture->id)
+    if (block->capture != use.capture)
       continue;
     try {
       if (first.empty())
@@ -499,11 +497,11 @@ std::string MemoryPool::forgetCaptured(Frame &frame) {
     } catch (const std::bad_alloc &) {
       first = "the op"; // short enough to need none
     }
-    unlink(frame.first.buffers, block);
+    unlink(use.buffers, block);
     end(block);
     context.physicalBuffers.fetch_sub(1, std::memory_order_relaxed);
     context.physicalBytes.fetch_sub(block->capacity, std::memory_order_relaxed);
-    frame.first.slot->counters.buffers.destroy();
+    use.slot->counters.buffers.destroy();
     erase(block);
   }
   return first;

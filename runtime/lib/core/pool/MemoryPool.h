@@ -30,7 +30,7 @@ struct ContextPools;
 
 using Stream = gpuasync_stream;
 
-struct Frame;
+struct DeviceUse;
 
 /// Memory that the driver gave us: one allocation, or a piece of a slab. A
 /// program holds it (`live`), or it is staging, or free.
@@ -43,10 +43,10 @@ struct PoolAllocation {
   bool ofPool = false; ///< of the driver's stream-ordered pool
   bool ofSlab = false; ///< freed with its slab
   bool live = false;
-  bool kept = false;      ///< the context's own, which programs may only read
-  uint32_t uses = 0;      ///< of staging: lists that it is on
-  uint64_t capture = 0;   ///< whose graph allocates it
-  Frame *frame = nullptr; ///< whose list it is on
+  bool kept = false;        ///< the context's own, which programs may only read
+  uint32_t uses = 0;        ///< of staging: lists that it is on
+  uint64_t capture = 0;     ///< whose graph allocates it
+  DeviceUse *use = nullptr; ///< of a frame, whose list it is on
   PoolAllocation *previous = nullptr, *next = nullptr;
   Timepoint freed; ///< before it, reusable on the same stream only
   Origin origin;
@@ -64,11 +64,11 @@ public:
   /// Memory on the frame's list. `stream` null: usable at once anywhere.
   /// `enqueued`: it counts as an operation of the stream, as all does but what
   /// the driver was not asked for.
-  Status allocate(Frame &frame, Stream *stream, uint64_t bytes, MemoryKind kind,
-                  const gpuasync_site *site, PoolAllocation *&out,
-                  bool &enqueued);
+  Status allocate(DeviceUse &use, Stream *stream, uint64_t bytes,
+                  MemoryKind kind, const gpuasync_site *site,
+                  PoolAllocation *&out, bool &enqueued);
   /// The program gives up what begins at `pointer`; `free` has to follow.
-  Status giveUp(Frame &frame, Stream *stream, void *pointer,
+  Status giveUp(DeviceUse &use, Stream *stream, void *pointer,
                 PoolAllocation *&out);
   /// Free after the work of `stream` so far; null: all use is over. `waited`:
   /// the host is expected to wait for just that. `enqueued`: the driver was
@@ -80,10 +80,10 @@ public:
   Status release(Stream *stream, PoolAllocation *block);
   /// Takes all blocks off the frame's list. They stay the program's, or it
   /// gives them up (`ends`); then they are returned, linked by `next`.
-  PoolAllocation *leave(Frame &frame, bool ends);
+  PoolAllocation *leave(DeviceUse &use, bool ends);
   /// Memory that the graph of the frame's capture has allocated and not freed,
   /// which goes with it: where it was made, or an empty text.
-  std::string forgetCaptured(Frame &frame);
+  std::string forgetCaptured(DeviceUse &use);
   /// An error if `first`, the first element, lies in a block, and not all
   /// around it does, or no program holds that. `found`: it does lie in one.
   Status check(const void *first, const Extent &extent, const char *role,

@@ -11,11 +11,31 @@
 
 #include "gpuasync/RuntimeABI.h"
 
+#include <atomic>
 #include <string>
+
+struct gpuasync_context;
 
 namespace gpuasync {
 
-struct Registration;
+struct ThreadState;
+
+/// A program that the process knows. Kept for reuse after release, so that a
+/// stale pointer to one can be compared and never dangles.
+struct alignas(64) Registration {
+  const gpuasync_program *program = nullptr;
+  uint64_t id = 0; ///< unique over reuse
+  /// The thread that is in gpuasync_program_release (Process::mutex).
+  const ThreadState *releasing = nullptr;
+  /// Where its frames run outside any scope; null until chosen.
+  std::atomic<gpuasync_context *> defaultContext{nullptr};
+
+  /// Whether the site lies in the program's constant data.
+  bool holds(const gpuasync_site *site) const {
+    return site && site - program->sites >= 0 &&
+           site - program->sites < int64_t(program->siteCount);
+  }
+};
 
 /// Guarded by the lock of the pool that holds it.
 struct Origin {
@@ -33,6 +53,9 @@ struct Origin {
     site = nullptr;
   }
 };
+
+/// "file:line:col: op", or the label kept when the program went away.
+std::string describeSite(const gpuasync_site *site, const std::string &label);
 
 } // namespace gpuasync
 

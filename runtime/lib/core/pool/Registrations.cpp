@@ -6,28 +6,29 @@
 //===----------------------------------------------------------------------===//
 
 #include "core/pool/Registrations.h"
-#include "core/abi/Frame.h"
+#include "core/pool/ContextPools.h"
+#include "core/pool/DeviceUse.h"
 
 #include <algorithm>
 
 using namespace gpuasync;
 
 /// The mutex is held, as in the next four.
-void Registrations::countUp(Frame &frame, Range &range, uint64_t bytes,
+void Registrations::countUp(DeviceUse &use, Range &range, uint64_t bytes,
                             const gpuasync_site *site) {
   Part *part = nullptr;
   for (Part &each : range.parts)
-    if (each.frame == &frame && each.bytes == bytes)
+    if (each.use == &use && each.bytes == bytes)
       part = &each;
   if (!part) {
-    range.parts.push_back({&frame, bytes, 0});
+    range.parts.push_back({&use, bytes, 0});
     part = &range.parts.back();
   }
   ++part->count;
-  ++frame.useOf(context.context).registrations;
+  ++use.registrations;
   range.reach = std::max(range.reach, bytes);
   if (!range.count++)
-    range.origin = {site, frame.first.pin->registration, {}};
+    range.origin = {site, use.pin->registration, {}};
 }
 
 /// Drops the part if nothing is left of it.
@@ -104,7 +105,7 @@ void Registrations::endOverlapped(std::unique_lock<std::mutex> &lock,
   }
 }
 
-Status Registrations::add(Frame &frame, char *pointer, uint64_t bytes,
+Status Registrations::add(DeviceUse &use, char *pointer, uint64_t bytes,
                           const gpuasync_site *site) {
   auto address = reinterpret_cast<uintptr_t>(pointer);
   std::unique_lock<std::mutex> lock(mutex);
@@ -117,7 +118,7 @@ Status Registrations::add(Frame &frame, char *pointer, uint64_t bytes,
   // One that has ended and is somebody else's may have ended there, too.
   if (place != ranges.end() && place->second.bytes >= bytes &&
       (place->second.count || place->second.owned)) {
-    countUp(frame, place->second, bytes, site);
+    countUp(use, place->second, bytes, site);
     return Status();
   }
   if (place != ranges.end() && place->second.count) {
@@ -128,7 +129,7 @@ Status Registrations::add(Frame &frame, char *pointer, uint64_t bytes,
                         static_cast<void *>(pointer), place->second.bytes,
                         bytes);
     // The driver need not learn of it.
-    countUp(frame, place->second, bytes, site);
+    countUp(use, place->second, bytes, site);
     place->second.bytes = bytes;
     longest = std::max(longest, bytes);
     return Status();
@@ -155,7 +156,7 @@ Status Registrations::add(Frame &frame, char *pointer, uint64_t bytes,
   if (status.ok()) {
     range.bytes = bytes;
     longest = std::max(longest, bytes);
-    countUp(frame, range, bytes, site);
+    countUp(use, range, bytes, site);
   } else if (range.owned) {
     // Registered, but of no use: it ends once the device is idle. As one of no
     // bytes it gives way to another registration of the place.
@@ -167,7 +168,7 @@ Status Registrations::add(Frame &frame, char *pointer, uint64_t bytes,
   return status;
 }
 
-Status Registrations::remove(Frame &frame, const void *pointer) {
+Status Registrations::remove(DeviceUse &use, const void *pointer) {
   std::lock_guard<std::mutex> lock(mutex);
   Place place = ranges.find(reinterpret_cast<uintptr_t>(pointer));
   if (place == ranges.end() || !place->second.count)
@@ -176,24 +177,20 @@ Status Registrations::remove(Frame &frame, const void *pointer) {
   Range &range = place->second;
   // The frame's own come first, those of other open frames last.
   auto rank = [&](const Part &part) {
-    return std::make_pair(part.frame == &frame ? 0
-                          : part.frame         ? 2
-                                               : 1,
-                          part.bytes);
+    return std::make_pair(part.use == &use ? 0 : part.use ? 2 : 1, part.bytes);
   };
   Part &part = *std::min_element(
       range.parts.begin(), range.parts.end(),
       [&](const Part &a, const Part &b) { return rank(a) < rank(b); });
-  if (part.frame == &frame)
-    --frame.useOf(context.context).registrations;
+  if (part.use == &use)
+    --use.registrations;
   range.countDown(part, 1);
   if (!range.count)
     retire();
   return Status();
 }
 
-void Registrations::leave(Frame &frame, bool undo) {
-  DeviceUse &use = frame.useOf(context.context);
+void Registrations::leave(DeviceUse &use, bool undo) {
   if (!use.registrations)
     return;
   use.registrations = 0;
@@ -202,7 +199,7 @@ void Registrations::leave(Frame &frame, bool undo) {
     const bool isCounted = range.count;
     for (size_t i = 0; i < range.parts.size();) {
       Part &part = range.parts[i];
-      if (part.frame != &frame) {
+      if (part.use != &use) {
         ++i;
         continue;
       }
@@ -212,9 +209,9 @@ void Registrations::leave(Frame &frame, bool undo) {
       }
       auto left = std::find_if(range.parts.begin(), range.parts.end(),
                                [&](const Part &each) {
-                                 return !each.frame && each.bytes == part.bytes;
+                                 return !each.use && each.bytes == part.bytes;
                                });
-      part.frame = nullptr;
+      part.use = nullptr;
       if (left == range.parts.end()) {
         ++i;
         continue;

@@ -23,7 +23,7 @@
 namespace gpuasync {
 
 struct ContextPools;
-struct Frame;
+struct DeviceUse;
 
 /// Thread safe, but that a frame is its own thread's. No other lock is taken
 /// under this one, and it is not held over calls of the driver's.
@@ -37,13 +37,13 @@ public:
   /// a part of it, has ended and the driver has yet to learn of that. If one of
   /// fewer bytes has not ended, that is an error, except on a device that
   /// reaches all host memory.
-  Status add(Frame &frame, char *pointer, uint64_t bytes,
+  Status add(DeviceUse &use, char *pointer, uint64_t bytes,
              const gpuasync_site *site);
   /// One less: of the frame's own if it has made any, else of what frames that
   /// were left have made; the smallest of these.
-  Status remove(Frame &frame, const void *pointer);
+  Status remove(DeviceUse &use, const void *pointer);
   /// What the frame has made is no longer its own; `undo`: it ends.
-  void leave(Frame &frame, bool undo);
+  void leave(DeviceUse &use, bool undo);
   /// Whether all around `first`, the first element, lies in one registration;
   /// `partly`: not all, but the first element, or such registrations have
   /// ended.
@@ -66,7 +66,7 @@ private:
   /// The count of one frame, of one size. That of an open frame is undone if
   /// the frame fails.
   struct Part {
-    Frame *frame = nullptr; ///< null: frames that were left
+    DeviceUse *use = nullptr; ///< null: frames that were left
     uint64_t bytes = 0;
     uint32_t count = 0;
   };
@@ -82,7 +82,7 @@ private:
   };
   using Place = std::map<uintptr_t, Range>::iterator;
 
-  void countUp(Frame &frame, Range &range, uint64_t bytes,
+  void countUp(DeviceUse &use, Range &range, uint64_t bytes,
                const gpuasync_site *site);
   template <typename Visit>
   void visitAround(uintptr_t address, Visit visit);

@@ -5,7 +5,8 @@
 // See StreamPool.h.
 //===----------------------------------------------------------------------===//
 
-#include "core/abi/Frame.h"
+#include "core/pool/ContextPools.h"
+#include "core/pool/DeviceUse.h"
 
 #include <algorithm>
 
@@ -97,7 +98,7 @@ Status StreamPool::takeFlag(std::unique_lock<std::mutex> &lock,
 }
 
 void StreamPool::give(ThreadContext *slot, Stream *stream, bool idle) {
-  const bool captured = stream->frame && stream->frame->capture;
+  const bool captured = stream->frame && stream->use->capture;
   stream->frame = nullptr;
   stream->aliasOf = nullptr;
   stream->previous = nullptr;
@@ -322,6 +323,28 @@ Stream *StreamPool::beginWaitForAbandoned() {
   if (stream)
     stream->awaited = true;
   return stream;
+}
+
+std::string StreamPool::listUnfinished(const Stream &stream) {
+  constexpr uint32_t capacity = Stream::recentCount;
+  std::string text;
+  StreamControl *control = context.driver->extensions.control;
+  if (!control) {
+    // What was enqueued since the last wait, as far as it is remembered.
+    const uint64_t end = stream.timeline.position();
+    uint64_t first = stream.timeline.finishedPosition();
+    if (end - first > capacity)
+      first = end - capacity;
+    for (uint64_t i = first; i < end; ++i)
+      if (const gpuasync_site *site = stream.recent[i % capacity])
+        appendItem(text, describeSite(site, ""));
+    return text;
+  }
+  const gpuasync_site *sites[capacity];
+  const uint32_t count = control->unfinished(stream.native, sites, capacity);
+  for (uint32_t i = 0; i < count; ++i)
+    appendItem(text, describeSite(sites[i], ""));
+  return text;
 }
 
 std::string StreamPool::describePending(bool abandonedOnly) {

@@ -23,7 +23,7 @@ namespace gpuasync {
 class Recorder;
 struct ContextPools;
 struct DeviceUse;
-struct Frame;
+struct OpenFrame;
 struct PoolAllocation;
 struct Registration;
 struct StagingUse;
@@ -78,8 +78,8 @@ struct alignas(64) gpuasync_stream {
   static constexpr uint32_t recentCount = 16;
   gpuasync_context *context = nullptr;
   gpuasync::NativeStream native = nullptr;
-  gpuasync::Frame *frame = nullptr;   ///< the owner; null in the pool
-  gpuasync::DeviceUse *use = nullptr; ///< the owner's of `context`
+  gpuasync::OpenFrame *frame = nullptr; ///< the owner; null in the pool
+  gpuasync::DeviceUse *use = nullptr;   ///< the owner's of `context`
   gpuasync_stream *previous = nullptr, *next = nullptr;
   const bool external; ///< a wrapper: native is not ours
   /// Who holds it outside of frames: gpuasync_context_stream_create's caller,
@@ -179,6 +179,9 @@ public:
   void give(ThreadContext *slot, Stream *stream, bool idle);
   /// What is idle in a thread that ends, or whose context does.
   void takeBack(ThreadContext &slot);
+
+  /// "a; b; ...": what a stream of the context has not finished.
+  std::string listUnfinished(const Stream &stream);
 
   //===--- Held outside of frames
   void hold(Stream *stream, Stream::Holder holder);

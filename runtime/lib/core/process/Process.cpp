@@ -64,6 +64,15 @@ int64_t gpuasync::toNanoseconds(double amount, double unit) {
   return time > 0 ? static_cast<int64_t>(time < most ? time : most) : 0;
 }
 
+Status gpuasync::timedOut(const Deadline &deadline, const std::string &what,
+                          const std::string &open) {
+  if (gpuasync_process_exiting() == 2)
+    return checkRefusal();
+  return makeStatus(GPUASYNC_TIMEOUT, "timed out after %g s%s; unfinished: %s",
+                    double(deadline.timeoutNs) / 1e9, what.c_str(),
+                    open.empty() ? "unknown" : open.c_str());
+}
+
 Status gpuasync::setPlay(Process &process, const char *text) {
   static const struct {
     const char *name;

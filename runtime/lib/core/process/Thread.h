@@ -28,6 +28,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 struct gpuasync_context;
@@ -36,8 +37,8 @@ struct gpuasync_stream;
 namespace gpuasync {
 
 struct Event;
-struct Frame;
 struct Instance;
+struct OpenFrame;
 struct Registration;
 
 /// Written by one thread, read by any.
@@ -125,7 +126,7 @@ struct Scope {
 };
 
 struct alignas(64) ThreadState {
-  Frame *innermost = nullptr;
+  OpenFrame *innermost = nullptr;
   gpuasync_context *scope = nullptr; ///< the first of the top one, or null
   std::vector<Scope> scopes;
   ThreadContext *contexts = nullptr;
@@ -220,6 +221,10 @@ Process &process();
 inline Deadline callDeadline() {
   return Deadline(process().timeoutNs.load(std::memory_order_relaxed));
 }
+
+/// The error of a wait for `what`; `open`: what has not finished.
+Status timedOut(const Deadline &deadline, const std::string &what,
+                const std::string &open);
 
 /// What GPU_ASYNC_PLAY can be.
 Status setPlay(Process &process, const char *text);

@@ -7,8 +7,8 @@
 // refused.
 //===----------------------------------------------------------------------===//
 
-#ifndef GPUASYNC_CORE_CONTEXT_CAPTURE_H
-#define GPUASYNC_CORE_CONTEXT_CAPTURE_H
+#ifndef GPUASYNC_CORE_ABI_CAPTURE_H
+#define GPUASYNC_CORE_ABI_CAPTURE_H
 
 #include "core/abi/Frame.h"
 
@@ -32,16 +32,11 @@ Status takeCapturedStream(Frame &frame, Stream *&out);
 /// Whether the graph can allocate such memory each time it runs.
 Status checkCapturedAllocation(const Frame &frame, const Stream *stream,
                                MemoryKind kind);
-/// Whether the block may be freed on `stream` in this frame.
-Status checkCapturedFree(const Frame &frame, const Stream *stream,
-                         const PoolAllocation &block);
 /// Joins all streams of the frame with the caller's one, so that the capture
 /// can end, and gives up what the frame still holds; fails the frame if memory
 /// of the graph would outlive it.
 void endCapture(Frame &frame);
-/// Why a graph cannot hold `what`, and what to do about it.
-Status refuseCaptured(const char *what, const char *instead);
 
 } // namespace gpuasync
 
-#endif // GPUASYNC_CORE_CONTEXT_CAPTURE_H
+#endif // GPUASYNC_CORE_ABI_CAPTURE_H

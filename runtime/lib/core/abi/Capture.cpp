@@ -8,16 +8,9 @@
 // order, and is joined with that stream when the frame is left.
 //===----------------------------------------------------------------------===//
 
-#include "core/context/Capture.h"
+#include "core/abi/Capture.h"
 
 using namespace gpuasync;
-
-Status gpuasync::refuseCaptured(const char *what, const char *instead) {
-  return makeStatus(GPUASYNC_UNSUPPORTED,
-                    "the caller's stream is being captured into a graph, which "
-                    "cannot hold %s: %s",
-                    what, instead);
-}
 
 Status gpuasync::joinCapture(Frame &frame, NativeStream stream,
                              const CaptureState &state) {
@@ -59,6 +52,7 @@ Status gpuasync::joinCapture(Frame &frame, NativeStream stream,
     if (status.ok())
       other->capture = capture->id;
   }
+  frame.first.capture = capture->id;
   frame.capture = capture.release(); // also after an error: leave undoes it
   context.modules.keepForGraph(*frame.first.instance, *frame.function);
   context.mirrors.keepForGraph();
@@ -100,17 +94,10 @@ Status gpuasync::checkCapturedAllocation(const Frame &frame,
   return Status();
 }
 
-Status gpuasync::checkCapturedFree(const Frame &frame, const Stream *stream,
-                                   const PoolAllocation &block) {
-  if (stream && block.capture == frame.capture->id)
-    return Status();
-  return refuseCaptured("a free of memory that was allocated before",
-                        "free it after the last run of the graph");
-}
-
 /// Memory of the graph's own goes with it.
 static Status forgetMemory(Frame &frame) try {
-  const std::string alive = frame.first.context->memory.forgetCaptured(frame);
+  const std::string alive =
+      frame.first.context->memory.forgetCaptured(frame.first);
   if (alive.empty() || frame.failed)
     return Status();
   return refuseCaptured(
@@ -169,4 +156,5 @@ void gpuasync::endCapture(Frame &frame) {
   frame.fail(std::move(first), nullptr);
   delete frame.capture;
   frame.capture = nullptr;
+  frame.first.capture = 0;
 }
