@@ -6,8 +6,8 @@
 // a frame, and what such functions enqueue on the cpu device.
 //===----------------------------------------------------------------------===//
 
+#include "core/abi/Frame.h"
 #include "core/context/Entry.h"
-#include "core/region/Recorder.h"
 #include "gpuasync/Context.h"
 
 #include <stddef.h>
@@ -171,9 +171,8 @@ const gpuasync_call *gpuasync_call_begin(gpuasync_frame *memory,
   if (!frame->usable() || !ownsAll(*frame, streams, count, site))
     return nullptr;
   const bool ok = frame->run(site, [&]() -> Status {
-    if (frame->region)
-      for (uint32_t i = 0; i < count; ++i)
-        RETURN_IF_ERROR(frame->region->playBefore(*streams[i]));
+    for (uint32_t i = 0; i < count; ++i)
+      RETURN_IF_ERROR(frame->flushBefore(*streams[i]));
     for (uint32_t i = 0; i < count; ++i)
       streams[i]->note(site);
     return giveThread(*frame, streams, count, site);
@@ -209,9 +208,8 @@ void gpuasync_call_replayable(
                         function ? "null arguments" : "null function");
     streams[0]->use->slot->counters.libraryCalls.add(1);
     const LibraryCall library = {function, arguments, bytes};
-    if (frame->region)
-      for (uint32_t i = 0; i < count; ++i)
-        RETURN_IF_ERROR(frame->region->playBefore(*streams[i]));
+    for (uint32_t i = 0; i < count; ++i)
+      RETURN_IF_ERROR(frame->flushBefore(*streams[i]));
     for (uint32_t i = 0; i < count; ++i)
       streams[i]->note(site);
     return callLibrary(*frame, streams, count, library, site);

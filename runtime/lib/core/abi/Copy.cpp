@@ -21,9 +21,6 @@ struct Copying : Transfer {
   /// A copy whose sides are each of one kind.
   template <typename Copy>
   Status copyPart(const Copy &copy, const Sides &sides);
-  template <typename Copy>
-  __attribute__((noinline)) Status record(Recorder &region, const Copy &copy,
-                                          const Sides &sides, bool &recorded);
 
   /// Plans a copy of classified sides. `isDense`: neither side has gaps. May
   /// wait for pending downloads.
@@ -114,47 +111,6 @@ Status Copying::takeLate(HeldStaging &staging, const char *source,
     static_cast<DeferredUpload *>(late)->fillAll();
   };
   return context.driver->submit(stream.native, Command(fillAll, &late));
-}
-
-//===----------------------------------------------------------------------===//
-// In a region
-//===----------------------------------------------------------------------===//
-
-/// One side of a copy that a region holds may be pageable: staging takes its
-/// place, and the host copies between the two, from a source now. Not so where
-/// the host works on the device's memory itself, or where a part of the source
-/// has yet to be written.
-template <typename Copy>
-Status Copying::record(Recorder &region, const Copy &copy, const Sides &sides,
-                       bool &recorded) {
-  recorded = sides.areReachable();
-  if (recorded)
-    return region.copy(stream, copy, site);
-  if ((sides.fromPageable && sides.toPageable) || context.has(CapHostAccess))
-    return Status();
-  Copy onDevice = copy, onHost = copy;
-  if (sides.fromPageable) {
-    const char *low = static_cast<const char *>(copy.source) + sides.from.low;
-    const uint64_t bytes = sides.from.bytes();
-    if (region.writes(low, bytes) || isPending(low, bytes))
-      return Status();
-    const uint64_t total = makeDense(onDevice, /*source=*/true);
-    makeDense(onHost, /*source=*/false);
-    RETURN_IF_ERROR(region.upload(stream, onDevice, total, site, recorded));
-    if (!recorded)
-      return Status();
-    onHost.destination = const_cast<void *>(onDevice.source);
-    copyOnHost(onHost);
-    return Status();
-  }
-  const uint64_t total = makeDense(onDevice, /*source=*/false);
-  makeDense(onHost, /*source=*/true);
-  std::unique_ptr<StridedCopy> scatter;
-  if constexpr (std::is_same_v<Copy, StridedCopy>)
-    scatter = std::make_unique<StridedCopy>(onHost);
-  return region.download(stream, onDevice, total,
-                         static_cast<char *>(copy.destination) + sides.to.low,
-                         sides.to.bytes(), std::move(scatter), site, recorded);
 }
 
 //===----------------------------------------------------------------------===//
@@ -295,12 +251,8 @@ Status Copying::planAndRun(Copy copy, const Sides &sides) {
 
 template <typename Copy>
 Status Copying::copyPart(const Copy &copy, const Sides &sides) {
-  bool recorded = false;
-  Status status = inRegion(recorded, [&](Recorder &region) {
-    return record(region, copy, sides, recorded);
-  });
-  if (!status.ok() || recorded)
-    return status;
+  if (isForRegion())
+    return frame.region->put(stream, Command(copy, site), sides);
   if (sides.areReachable())
     return context.driver->submit(stream.native, Command(copy, site));
   if constexpr (std::is_same_v<Copy, StridedCopy>)

@@ -43,13 +43,8 @@ static StridedFill fillOf(const StridedCopy &box, const char *pattern) {
 Status Filling::fillBox(StridedCopy &box, const Sides &sides,
                         const char *pattern) {
   StridedFill fill = fillOf(box, pattern);
-  bool recorded = false;
-  Status status = inRegion(recorded, [&](Recorder &region) {
-    recorded = !sides.toPageable;
-    return recorded ? region.fill(stream, fill, site) : Status();
-  });
-  if (!status.ok() || recorded)
-    return status;
+  if (isForRegion())
+    return frame.region->put(stream, Command(fill, site), sides);
   char *low = static_cast<char *>(fill.destination) + sides.to.low;
   if (!sides.toPageable || context.has(CapPageableDestination)) {
     RETURN_IF_ERROR(context.driver->submit(stream.native, Command(fill, site)));

@@ -9,7 +9,6 @@
 #include "core/abi/Capture.h"
 #include "core/context/Entry.h"
 #include "core/module/Program.h"
-#include "core/region/Recorder.h"
 #include "gpuasync/Check.h"
 #include "gpuasync/Context.h"
 
@@ -211,7 +210,7 @@ static Status enter(Frame &frame, const gpuasync_function &function) {
                                                 : nullptr);
   // What this frame does may count on what the other one has asked for.
   if (Frame *outer = static_cast<Frame *>(frame.outer); outer && outer->region)
-    (void)outer->run(nullptr, [&] { return outer->region->play(); });
+    (void)outer->run(nullptr, [&] { return outer->flush(); });
 
   auto *registration = static_cast<Registration *>(
       __atomic_load_n(function.program->slot, __ATOMIC_ACQUIRE));
@@ -306,10 +305,6 @@ Status Frame::follow(Stream &stream) {
   stream.aliasOf = nullptr;
   stream.frame = this;
   return ahead->timeline.isIdle() ? Status() : join(stream, *ahead);
-}
-
-bool Frame::playFirst(Stream &stream, const gpuasync_site *site) {
-  return run(site, [&] { return region->playBefore(stream); });
 }
 
 void Frame::resolveAliases(Stream &stream, bool idle) {
@@ -519,20 +514,6 @@ void gpuasync::releaseAfterError(Frame &frame) {
   });
 }
 
-void Frame::endTimed(bool waited) {
-  first.instance->regions.load(std::memory_order_relaxed)
-      ->endTimed(*this, waited);
-}
-
-/// On an error, or when the program forgot to end it.
-static void leaveRegion(Frame &frame) {
-  if (!frame.failed)
-    frame.run(nullptr, [&] { return frame.region->finish(); });
-  else
-    frame.region->drop();
-  frame.first.instance->regions.load(std::memory_order_relaxed)->leave(frame);
-}
-
 /// Gives back all that the frame holds, to the contexts that it is of.
 static void giveBack(Frame &frame) {
   if (frame.capture)
@@ -579,10 +560,10 @@ static void leave(Frame &frame) {
     return;
   }
   frame.left = true;
-  if (frame.region)
-    leaveRegion(frame);
-  if (__builtin_expect(frame.modeTiming.tuner != nullptr, 0))
-    frame.endTimed(/*waited=*/false);
+  if (frame.region) // an error, or the program forgot to end it
+    (void)frame.region->end(nullptr);
+  if (__builtin_expect(frame.timedPass.end != nullptr, 0))
+    frame.timedPass.end(frame, /*waited=*/false);
   if (frame.current)
     giveBack(frame);
   if (frame.current) {

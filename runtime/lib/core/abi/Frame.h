@@ -10,18 +10,16 @@
 #ifndef GPUASYNC_CORE_ABI_FRAME_H
 #define GPUASYNC_CORE_ABI_FRAME_H
 
+#include "core/abi/CommandSink.h"
 #include "core/context/ContextImpl.h"
 #include "core/pool/DeviceUse.h"
 #include "core/process/Tracer.h"
-#include "core/region/HostWaitPredictor.h"
-#include "core/region/ModeTuner.h"
+#include "core/timepoint/HostWaitPredictor.h"
 
 namespace gpuasync {
 
-class Recorder;
 struct Capture;
 struct Extent;
-struct LibraryCall;
 
 struct Frame : OpenFrame {
   /// The program's; none before its version is known to be ours.
@@ -36,20 +34,21 @@ struct Frame : OpenFrame {
   /// is over: an error must wait for it. `frame` of these is null.
   Stack<Stream> ended;
   Event *events = nullptr;
-  Capture *capture = nullptr; ///< of the caller's stream, if it is captured
-  Recorder *region = nullptr; ///< that the frame is in, if it is recorded
+  Capture *capture = nullptr;    ///< of the caller's stream, if it is captured
+  CommandSink *region = nullptr; ///< takes the work of the region; may be null
   uint32_t regionDepth = 0;
   HostSpan span, regionSpan; ///< the frame, and the region that it is in
-  /// A pass through a region of which the time is taken, from its begin to the
-  /// host wait that follows.
-  struct ModeTiming {
-    ModeTuner *tuner = nullptr; ///< null: none
-    ExecutionMode way = ExecutionMode::Streams;
+  /// A pass through a region whose time is taken, from its begin to the host
+  /// wait that follows. The service's.
+  struct TimedPass {
+    void (*end)(Frame &frame, bool waited) = nullptr; ///< null: there is none
+    void *tuner = nullptr;
+    int64_t from = 0;
+    uint8_t mode = 0;
     bool spoiled = false;  ///< the time says nothing of later passes
     bool building = false; ///< since a graph was made
-    int64_t from = 0;
   };
-  ModeTiming modeTiming;
+  TimedPass timedPass;
   /// The last graph of the frame, for a host wait to find.
   struct LastGraphLaunch {
     HostWaitPredictor *awaited = nullptr;
@@ -161,18 +160,24 @@ struct Frame : OpenFrame {
   /// The same of all that follow `stream`, which leaves the frame. `idle`: its
   /// work is over.
   void resolveAliases(Stream &stream, bool idle);
-  /// The pass whose time is taken is over.
-  void endTimed(bool waited);
   /// Before a copy or a fill of the stream's: what a region has recorded comes
   /// first. False after an error.
   bool beginWork(Stream &stream, const gpuasync_site *site) {
-    if (__builtin_expect(region != nullptr, 0) && !playFirst(stream, site))
+    if (__builtin_expect(region != nullptr, 0) &&
+        !run(site, [&] { return flushBefore(stream); }))
       return false;
     stream.note(site);
     return true;
   }
-  /// Plays what the region that the frame is in has recorded.
-  bool playFirst(Stream &stream, const gpuasync_site *site);
+  /// Enqueues what the region has taken.
+  Status flush() { return region ? region->flush() : Status(); }
+  /// The same, and the stream can be given more.
+  Status flushBefore(Stream &stream) {
+    if (__builtin_expect(!region, 1))
+      return Status();
+    RETURN_IF_ERROR(region->flush());
+    return follow(stream);
+  }
   /// Whether `stream` is one of this frame's that can be given work; fails the
   /// frame otherwise.
   bool owns(Stream *stream, const gpuasync_site *site) {

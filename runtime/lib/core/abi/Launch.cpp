@@ -5,7 +5,7 @@
 // The warm launch: checks on the frame's own data, one driver call.
 //===----------------------------------------------------------------------===//
 
-#include "core/region/Recorder.h"
+#include "core/abi/Frame.h"
 
 #include <string.h>
 
@@ -91,8 +91,7 @@ extern "C" void gpuasync_launch(gpuasync_frame *memory, gpuasync_stream *stream,
     if (__builtin_expect(!config || (config->paramBytes && !config->params), 0))
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                         config ? "null parameters" : "null launch config");
-    if (frame->region)
-      RETURN_IF_ERROR(frame->region->playBefore(*stream));
+    RETURN_IF_ERROR(frame->flushBefore(*stream));
     DeviceUse &use = *stream->use;
     RETURN_IF_ERROR(frame->makeCurrent(use));
     const gpuasync_kernel *kernel = nullptr;

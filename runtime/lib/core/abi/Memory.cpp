@@ -7,7 +7,6 @@
 
 #include "core/abi/Capture.h"
 #include "core/pool/HostMemory.h"
-#include "core/region/Recorder.h"
 
 using namespace gpuasync;
 
@@ -73,8 +72,7 @@ void gpuasync_dealloc(gpuasync_frame *memory, uint32_t device,
     RETURN_IF_ERROR(enterDevice(*frame, device, stream, use));
     gpuasync_context &context = *use->context;
     PoolAllocation *block = nullptr;
-    if (frame->region)
-      RETURN_IF_ERROR(frame->region->play());
+    RETURN_IF_ERROR(frame->flush());
     RETURN_IF_ERROR(context.memory.giveUp(*use, stream, pointer, block));
     Stream *on = stream ? &stream->work() : nullptr;
     const bool awaited = on && frame->isWaitExpected(*on);
@@ -147,8 +145,7 @@ void gpuasync_host_unregister(gpuasync_frame *memory, void *pointer,
     if (frame->capture)
       return refuseCaptured("the end of a registration",
                             "end it after the last run of the graph");
-    if (frame->region)
-      RETURN_IF_ERROR(frame->region->play());
+    RETURN_IF_ERROR(frame->flush());
     Status first;
     frame->forEachDevice([&](DeviceUse &use) {
       Status status = frame->makeCurrent(use);

@@ -5,43 +5,12 @@
 // The entries that lowered code calls; what is between them is in core/region.
 //===----------------------------------------------------------------------===//
 
-#include "core/command/Fragment.h"
-#include "core/region/Recorder.h"
+#include "core/abi/Frame.h"
 #include "gpuasync/Check.h"
 
 #include <algorithm>
 
 using namespace gpuasync;
-
-/// Those of the frame's instance, made on first use.
-static Regions &regionsOf(Instance &instance) {
-  Regions *regions = instance.regions.load(std::memory_order_acquire);
-  if (__builtin_expect(regions != nullptr, 1))
-    return *regions;
-  auto made = std::make_unique<Regions>(instance);
-  if (instance.regions.compare_exchange_strong(regions, made.get(),
-                                               std::memory_order_acq_rel))
-    regions = made.release();
-  return *regions;
-}
-
-/// Whether the calls of a region go anywhere but straight to their streams.
-static bool isRecorded(const Frame &frame) {
-  const Play play = process().play.load(std::memory_order_relaxed);
-  return play != Play::Streams && !frame.capture && !frame.more &&
-         !process().syncLaunches &&
-         (play == Play::Stream || frame.first.context->has(CapGraphs));
-}
-
-/// Plays what is recorded, if anything is; how.
-static ExecutionMode endRegion(Frame &frame, const gpuasync_site *site) {
-  if (!frame.region)
-    return ExecutionMode::Streams;
-  frame.run(site, [&] { return frame.region->finish(); });
-  const ExecutionMode way = frame.region->lastPlayed();
-  frame.first.instance->regions.load(std::memory_order_relaxed)->leave(frame);
-  return way;
-}
 
 namespace {
 
@@ -80,7 +49,7 @@ static Status prepare(Frame &frame, const gpuasync_fragment *fragment,
     return makeStatus(GPUASYNC_INVALID_ARGUMENT, "a fragment in no region");
   if (!fragment)
     return makeStatus(GPUASYNC_INVALID_ARGUMENT, "null fragment");
-  RETURN_IF_ERROR(regionsOf(*frame.first.instance).prepare(*fragment, out));
+  RETURN_IF_ERROR(frame.first.instance->fragments.find(*fragment, out));
   if ((fragment->laneCount && !lanes) || (fragment->argumentBytes && !block))
     return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                       lanes ? "null arguments" : "null lanes");
@@ -188,14 +157,8 @@ void gpuasync_region_begin(gpuasync_frame *memory,
   if (!frame->usable() || frame->regionDepth++)
     return;
   frame->regionSpan.begin(HostKind::Region, "region", site);
-  if (!isRecorded(*frame))
-    return;
-  frame->run(site, [&]() -> Status {
-    if (!site)
-      return makeStatus(GPUASYNC_INVALID_ARGUMENT, "a region without a site");
-    regionsOf(*frame->first.instance).enter(*frame, site);
-    return Status();
-  });
+  if (beginRegion)
+    frame->run(site, [&] { return beginRegion(*frame, site); });
 }
 
 void gpuasync_region_end(gpuasync_frame *memory, uint32_t siteIndex) noexcept {
@@ -209,7 +172,7 @@ void gpuasync_region_end(gpuasync_frame *memory, uint32_t siteIndex) noexcept {
                        site);
   if (--frame->regionDepth)
     return;
-  const ExecutionMode way = endRegion(*frame, site);
-  frame->regionSpan.end(HostKind::Region, "region", site, nameOf(way));
+  const char *mode = frame->region ? frame->region->end(site) : "streams";
+  frame->regionSpan.end(HostKind::Region, "region", site, mode);
 }
 }

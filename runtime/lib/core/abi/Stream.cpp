@@ -7,7 +7,6 @@
 
 #include "core/abi/Capture.h"
 #include "core/context/Entry.h"
-#include "core/region/Recorder.h"
 #include "gpuasync/Context.h"
 
 using namespace gpuasync;
@@ -110,14 +109,13 @@ static int32_t waitInFrame(Frame *frame, const gpuasync_site *site, Wait wait) {
       return refuseCaptured("a host wait",
                             "capture a function that leaves its results on the "
                             "device");
-    if (frame->region)
-      RETURN_IF_ERROR(frame->region->play());
+    RETURN_IF_ERROR(frame->flush());
     frame->first.slot->counters.hostWaits.add(1);
     const HostScope span(HostKind::Wait, "host wait", site);
     RETURN_IF_ERROR(wait());
     RETURN_IF_ERROR(finishDownloads(*frame));
-    if (__builtin_expect(frame->modeTiming.tuner != nullptr, 0))
-      frame->endTimed(/*waited=*/true);
+    if (__builtin_expect(frame->timedPass.end != nullptr, 0))
+      frame->timedPass.end(*frame, /*waited=*/true);
     return Status();
   });
   return frame->failed;
@@ -182,8 +180,7 @@ gpuasync_stream *gpuasync_stream_external(gpuasync_frame *memory,
   if (!frame->usable() || !frame->run(site, [&]() -> Status {
         RETURN_IF_ERROR(frame->enterDevice(device, use));
         // It may turn out to be captured.
-        if (frame->region)
-          RETURN_IF_ERROR(frame->region->play());
+        RETURN_IF_ERROR(frame->flush());
         return wrapExternal(*frame, *use, native, stream);
       }))
     return nullptr;
@@ -196,8 +193,10 @@ void *gpuasync_stream_native(gpuasync_frame *memory, gpuasync_stream *stream,
   Frame *frame = Frame::of(memory);
   const gpuasync_site *site = frame->siteAt(siteIndex);
   if (!frame->usable() || !frame->owns(stream, site) ||
-      (frame->region && !frame->playFirst(*stream, site)) ||
-      !frame->run(site, [&] { return frame->makeCurrent(*stream->use); }))
+      !frame->run(site, [&]() -> Status {
+        RETURN_IF_ERROR(frame->flushBefore(*stream));
+        return frame->makeCurrent(*stream->use);
+      }))
     return nullptr;
   stream->note(site);
   stream->use->device->suspend(); // what follows is the library's
@@ -338,7 +337,7 @@ gpuasync_event *gpuasync_event_export(gpuasync_frame *memory,
   if (!frame->run(site, [&]() -> Status {
         RETURN_IF_ERROR(checkOwn(*frame, handle, event));
         if (event->region)
-          RETURN_IF_ERROR(event->region->play());
+          RETURN_IF_ERROR(event->region->flush());
         return frame->capture
                    ? refuseCaptured("a token that the function returns",
                                     "order what follows by the stream")

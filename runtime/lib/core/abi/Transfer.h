@@ -28,7 +28,6 @@
 #include "core/abi/Capture.h"
 #include "core/command/Boxes.h"
 #include "core/pool/HostMemory.h"
-#include "core/region/Recorder.h"
 
 namespace gpuasync {
 
@@ -123,14 +122,9 @@ struct Transfer {
     }
     return Status();
   }
-  /// Of a command that is added to a region: `record` says in `recorded`
-  /// whether the region holds the work.
-  template <typename Record>
-  Status inRegion(bool &recorded, Record record) {
-    if (__builtin_expect(!frame.region || !frame.region->isAdding(), 1))
-      return Status();
-    RETURN_IF_ERROR(record(*frame.region));
-    return recorded ? Status() : frame.region->refuse();
+  /// Whether the region takes the work, by CommandSink::put.
+  bool isForRegion() const {
+    return __builtin_expect(frame.region && frame.region->isAdding(), 0);
   }
   /// Whether all work of the stream is done.
   bool isIdle();

@@ -8,6 +8,8 @@
 #include "core/command/Fragment.h"
 #include "core/base/StatusImpl.h"
 
+#include <memory>
+
 using namespace gpuasync;
 
 /// The least bytes that arguments of this kind have; UINT32_MAX: there is no
@@ -116,5 +118,41 @@ Status gpuasync::checkArguments(const gpuasync_fragment &fragment,
                       "and has %u",
                       static_cast<uint32_t>(&command - fragment.commands),
                       needed, command.argumentBytes);
+  return Status();
+}
+
+PreparedFragment::PreparedFragment(const gpuasync_fragment &fragment)
+    : fragment(fragment), awaited(fragment) {
+  for (uint32_t i = 0; i < fragment.commandCount; ++i) {
+    const gpuasync_command &command = fragment.commands[i];
+    launches += command.kind == GPUASYNC_COMMAND_LAUNCH;
+    libraryCalls += command.kind == GPUASYNC_COMMAND_CALL;
+    if (command.kind != GPUASYNC_COMMAND_LAUNCH &&
+        command.kind != GPUASYNC_COMMAND_CALL &&
+        !(command.flags & GPUASYNC_COMMAND_DEVICE_MEMORY))
+      looked.push_back(i);
+  }
+}
+
+FragmentTable::~FragmentTable() {
+  for (auto &head : heads)
+    while (PreparedFragment *each = head.load(std::memory_order_relaxed)) {
+      head.store(each->next, std::memory_order_relaxed);
+      delete each;
+    }
+}
+
+Status FragmentTable::add(const gpuasync_fragment &fragment,
+                          const PreparedFragment *&out) {
+  RETURN_IF_ERROR(checkFragment(fragment));
+  auto made = std::make_unique<PreparedFragment>(fragment);
+  std::lock_guard<std::mutex> lock(mutex);
+  std::atomic<PreparedFragment *> &head = headOf(fragment);
+  made->next = head.load(std::memory_order_relaxed);
+  for (out = made->next; out; out = out->next)
+    if (&out->fragment == &fragment)
+      return Status(); // another thread was first
+  out = made.get();
+  head.store(made.release(), std::memory_order_release);
   return Status();
 }

@@ -11,7 +11,10 @@
 #include "gpuasync/RuntimeABI.h"
 #include "gpuasync/Status.h"
 
+#include <atomic>
+#include <mutex>
 #include <string.h>
+#include <vector>
 
 namespace gpuasync {
 
@@ -20,6 +23,15 @@ static_assert(sizeof(gpuasync_command) == 48 && sizeof(gpuasync_copy) == 32 &&
               sizeof(gpuasync_fill) == 48 &&
               sizeof(gpuasync_replayable) == 16 &&
               sizeof(gpuasync_launch_config) % 16 == 0);
+
+/// A library's function and the arguments that it is called with.
+using LibraryFunction = int32_t (*)(const gpuasync_call *call,
+                                    const void *arguments);
+struct LibraryCall {
+  LibraryFunction function;
+  const void *arguments;
+  uint32_t bytes;
+};
 
 /// Says what is wrong with a fragment, whatever its arguments are.
 Status checkFragment(const gpuasync_fragment &fragment);
@@ -88,6 +100,42 @@ struct AwaitedInFragment {
           [&](uint32_t index) { commands |= uint64_t(1) << index; },
           [&](uint32_t lane) { lanes |= uint64_t(1) << lane; });
   }
+};
+
+/// A fragment that was found to be sound, and what is known of it.
+struct PreparedFragment {
+  const gpuasync_fragment &fragment;
+  const AwaitedInFragment awaited;
+  uint32_t launches = 0, libraryCalls = 0;
+  /// Copies and fills of memory that has to be looked at each time.
+  std::vector<uint32_t> looked;
+  PreparedFragment *next = nullptr; ///< of the same hash
+
+  explicit PreparedFragment(const gpuasync_fragment &fragment);
+};
+
+/// Fragments that were checked, once each. Thread safe.
+class FragmentTable {
+public:
+  FragmentTable() = default;
+  FragmentTable(const FragmentTable &) = delete;
+  ~FragmentTable();
+  /// Finds what is known of a fragment if it is sound.
+  Status find(const gpuasync_fragment &fragment, const PreparedFragment *&out) {
+    out = headOf(fragment).load(std::memory_order_acquire);
+    while (out && &out->fragment != &fragment)
+      out = out->next;
+    return __builtin_expect(out != nullptr, 1) ? Status() : add(fragment, out);
+  }
+
+private:
+  std::atomic<PreparedFragment *> &headOf(const gpuasync_fragment &fragment) {
+    return heads[reinterpret_cast<uintptr_t>(&fragment) / 48 % 64];
+  }
+  Status add(const gpuasync_fragment &fragment, const PreparedFragment *&out);
+
+  std::atomic<PreparedFragment *> heads[64] = {};
+  std::mutex mutex; ///< one thread at a time adds
 };
 
 /// Makes a command of a sound fragment by a single call of the runtime, which

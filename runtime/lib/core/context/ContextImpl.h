@@ -23,7 +23,6 @@
 #include "core/module/ModuleCache.h"
 #include "core/pool/ContextPools.h"
 #include "core/pool/DeviceMirrorCache.h"
-#include "core/region/ModeTuner.h"
 #include "gpuasync/Stats.h"
 
 #include <map>
@@ -77,9 +76,9 @@ struct gpuasync_context : gpuasync::ContextPools {
 
   std::vector<std::string> leaks; ///< after close; under poolMutex
   std::mutex choicesMutex;        ///< taken before no other lock
-  /// How regions of programs that were released were played; of so many.
-  std::vector<gpuasync::PastTuning> pastTunings;
-  static constexpr size_t maxPastTunings = 1024;
+  /// How regions of programs that were released were played; the service's,
+  /// under choicesMutex.
+  std::shared_ptr<void> pastTunings;
   /// Why the last library call that could not be captured could not; under
   /// choicesMutex.
   std::string failedCapture;

@@ -26,6 +26,7 @@
 #define GPUASYNC_CORE_MODULE_MODULECACHE_H
 
 #include "core/base/StatusImpl.h"
+#include "core/command/Fragment.h"
 #include "core/pool/Origin.h"
 #include "drivers/Driver.h"
 #include "gpuasync/Program.h"
@@ -110,6 +111,7 @@ struct alignas(64) Instance {
   const gpuasync_program *program = nullptr;
   uint32_t moduleCount = 0; ///< `program` may be gone when it is dropped
   LineArray<Slot> modules;
+  FragmentTable fragments;
   /// No frame may begin on it: for good, once the program is released or the
   /// context closes, or while a Pause lasts.
   std::atomic<bool> retired{false};

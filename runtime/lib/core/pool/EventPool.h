@@ -22,7 +22,7 @@ struct gpuasync_context;
 
 namespace gpuasync {
 
-class Recorder;
+class CommandSink;
 struct ContextPools;
 struct OpenFrame;
 struct ThreadContext;
@@ -38,7 +38,7 @@ struct alignas(64) Event {
   uint32_t generation = 0;
   //===--- In a region (Recorder.h)
   uint32_t regionNumber = 0;
-  Recorder *region = nullptr; ///< that has recorded it but not played
+  CommandSink *region = nullptr; ///< that has recorded it but not played
   bool live = false;
   bool isImported = false; ///< a token of another frame's work
   /// The last wait of an embedder for it came to its time limit.

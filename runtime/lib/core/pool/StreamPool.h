@@ -20,7 +20,7 @@
 
 namespace gpuasync {
 
-class Recorder;
+class CommandSink;
 struct ContextPools;
 struct DeviceUse;
 struct OpenFrame;
@@ -99,7 +99,7 @@ struct alignas(64) gpuasync_stream {
   bool taken = false; ///< by a frame
   bool busy = false;  ///< the tail is not known to be reached
   //===--- In a region (Recorder.h)
-  gpuasync::Recorder *region = nullptr; ///< that records what it is given
+  gpuasync::CommandSink *region = nullptr; ///< that records what it is given
   uint32_t regionNumber = 0;
   /// What comes on this stream is behind that one, on which a graph has its
   /// work: nothing says so to the driver yet, and `frame` is null until then.

@@ -7,8 +7,6 @@
 
 #include "core/region/Recorder.h"
 
-#include "core/abi/Transfer.h"
-
 #include <algorithm>
 #include <utility>
 
@@ -72,48 +70,49 @@ Call &Recorder::append(Command::Kind kind, uint32_t stream,
 }
 
 template <typename Arguments>
-Status Recorder::putArguments(Command::Kind kind, Stream &stream,
-                              const Arguments &arguments,
-                              const gpuasync_site *site) {
+void Recorder::putArguments(Command::Kind kind, Stream &stream,
+                            const Arguments &arguments,
+                            const gpuasync_site *site) {
   const uint32_t number = numberOf(stream);
   Call *call = match(kind, number, sizeof(arguments), Staged::No);
-  const bool isNew = !call;
-  if (isNew)
+  if (!call)
     call = &append(kind, number, site, sizeof(arguments), Staged::No);
-  unsigned char *old = current().argumentsOf(*call);
-  if (isNew || memcmp(old, &arguments, sizeof(arguments)) != 0) {
-    memcpy(old, &arguments, sizeof(arguments));
-    if (!isNew)
-      predicted->markDirty(matched - 1);
-  }
-  return Status();
+  setArguments(*call, arguments);
 }
 
-template Status Recorder::putArguments(Command::Kind, Stream &,
-                                       const ByteCopy &, const gpuasync_site *);
-template Status Recorder::putArguments(Command::Kind, Stream &,
-                                       const StridedCopy &,
-                                       const gpuasync_site *);
-template Status Recorder::putArguments(Command::Kind, Stream &,
-                                       const StridedFill &,
-                                       const gpuasync_site *);
+/// The call is the last one that was matched or appended.
+template <typename Arguments>
+void Recorder::setArguments(Call &call, const Arguments &arguments) {
+  unsigned char *old = current().argumentsOf(call);
+  if (predicted && memcmp(old, &arguments, sizeof(arguments)) != 0)
+    predicted->markDirty(matched - 1);
+  memcpy(old, &arguments, sizeof(arguments));
+}
 
-/// `recorded`: it is the last call then, and its staging is nobody else's.
+/// Staging takes the place of the pageable side, and the host copies between
+/// the two, from a source now.
 template <typename Copy>
-Status Recorder::putStaged(Staged staged, Stream &stream, Copy &copy,
-                           uint64_t bytes, const gpuasync_site *site,
-                           bool &recorded) {
-  recorded = false;
-  if (stream.external || bytes > maxStagedBytes - stagedBytes)
-    return Status();
+Status Recorder::putStaged(Command::Kind kind, Stream &stream, const Copy &copy,
+                           const Sides &sides, const gpuasync_site *site) {
+  const Staged staged = sides.fromPageable ? Staged::Upload : Staged::Download;
+  Copy onDevice = copy, onHost = copy;
+  const uint64_t total = makeDense(onDevice, /*source=*/sides.fromPageable);
+  makeDense(onHost, /*source=*/!sides.fromPageable);
+  if (stream.external || total > maxStagedBytes - stagedBytes)
+    return refuse();
+  if (sides.fromPageable) {
+    // Not where a part of the source has yet to be written.
+    const char *low = static_cast<const char *>(copy.source) + sides.from.low;
+    const uint64_t bytes = sides.from.bytes();
+    if (writes(low, bytes) ||
+        Transfer(*frame, stream, site).isPending(low, bytes))
+      return refuse();
+  }
   // What it holds the device may still be reading.
   if (predicted && !predicted->isDone())
     diverge();
   MemoryPool &memory = frame->first.context->memory;
   const uint32_t number = numberOf(stream);
-  constexpr auto kind = std::is_same_v<Copy, ByteCopy>
-                            ? Command::Kind::CopyBytes
-                            : Command::Kind::Copy;
   Call *call = match(kind, number, sizeof(copy), staged);
   PoolAllocation *held = call ? call->staging : nullptr;
   struct Guard {
@@ -125,14 +124,14 @@ Status Recorder::putStaged(Staged staged, Stream &stream, Copy &copy,
     }
   } fresh{memory};
   // That of a download may wait for the host to take what it got last time.
-  if (!held || held->capacity < bytes || memory.isShared(held)) {
-    Status status = memory.takeStaging(bytes, fresh.block);
+  if (!held || held->capacity < total || memory.isShared(held)) {
+    Status status = memory.takeStaging(total, fresh.block);
     if (!status.ok()) {
       if (call) {
         --matched;
         diverge();
       }
-      return status.code() == GPUASYNC_OUT_OF_MEMORY ? Status()
+      return status.code() == GPUASYNC_OUT_OF_MEMORY ? refuse()
                                                      : std::move(status);
     }
   }
@@ -140,23 +139,43 @@ Status Recorder::putStaged(Staged staged, Stream &stream, Copy &copy,
     call = &append(kind, number, site, sizeof(copy), staged);
   if (fresh.block)
     std::swap(call->staging, fresh.block);
-  setStaging(copy, staged, call->staging->pointer);
-  Recording &calls = current();
-  if (!predicted ||
-      memcmp(calls.argumentsOf(*call), &copy, sizeof(copy)) != 0) {
-    memcpy(calls.argumentsOf(*call), &copy, sizeof(copy));
-    if (predicted)
-      predicted->markDirty(matched - 1);
+  void *const staging = call->staging->pointer;
+  setStaging(onDevice, staged, staging);
+  setArguments(*call, onDevice);
+  stagedBytes += total;
+  if (sides.fromPageable) {
+    onHost.destination = staging;
+    copyOnHost(onHost);
+    return Status();
   }
-  stagedBytes += bytes;
-  recorded = true;
+  std::unique_ptr<StridedCopy> scatter;
+  if constexpr (std::is_same_v<Copy, StridedCopy>)
+    scatter = std::make_unique<StridedCopy>(onHost);
+  writesLater.push_back({static_cast<uint32_t>(callCount() - 1),
+                         static_cast<char *>(copy.destination) + sides.to.low,
+                         sides.to.bytes(), std::move(scatter)});
   return Status();
 }
 
-template Status Recorder::putStaged(Staged, Stream &, ByteCopy &, uint64_t,
-                                    const gpuasync_site *, bool &);
-template Status Recorder::putStaged(Staged, Stream &, StridedCopy &, uint64_t,
-                                    const gpuasync_site *, bool &);
+Status Recorder::put(Stream &stream, const Command &work, const Sides &sides) {
+  const bool isCopy = work.kind != Command::Kind::Fill;
+  if (!sides.areReachable()) {
+    // Not where the host works on the device's memory itself.
+    if (!isCopy || (sides.fromPageable && sides.toPageable) ||
+        frame->first.context->has(CapHostAccess))
+      return refuse();
+    return work.kind == Command::Kind::Copy
+               ? putStaged(work.kind, stream, *work.copy, sides, work.site)
+               : putStaged(work.kind, stream, work.bytes, sides, work.site);
+  }
+  if (!isCopy)
+    putArguments(work.kind, stream, *work.fill, work.site);
+  else if (work.kind == Command::Kind::Copy)
+    putArguments(work.kind, stream, *work.copy, work.site);
+  else
+    putArguments(work.kind, stream, work.bytes, work.site);
+  return Status();
+}
 
 bool Recorder::writes(const char *source, uint64_t bytes) const {
   for (const HostWrite &write : writesLater)
@@ -275,7 +294,7 @@ Status Recorder::cut(uint32_t number) {
       own->regionNumber = numbers[i];
     }
   }
-  return play();
+  return flush();
 }
 
 /// Has the stream of a command wait for what it waits for in earlier items,
@@ -521,7 +540,7 @@ Status Recorder::wait(Stream &stream, Event &event) {
     RETURN_IF_ERROR(bound(1));
   if (event.region != this) {
     // Another's, or of a part that has been played.
-    RETURN_IF_ERROR(playBefore(stream));
+    RETURN_IF_ERROR(frame->flushBefore(stream));
     stream.note(nullptr);
     return frame->first.device->streamWaitEvent(stream.native, event.native);
   }
@@ -944,7 +963,7 @@ Status Recorder::playPart() {
   // The device has work meanwhile.
   if (!recording.gainsAsGraph() || !regions->wantsGraph(key, shape))
     return Status();
-  frame->modeTiming.spoiled = frame->modeTiming.building = true;
+  frame->timedPass.spoiled = frame->timedPass.building = true;
   if (Status status = guard(
           [&] { return regions->make(key, recording, shape, on, *frame); });
       !status.ok()) {
@@ -967,7 +986,17 @@ Status Recorder::finish() {
   return status;
 }
 
-Status Recorder::play() {
+const char *Recorder::end(const gpuasync_site *site) {
+  if (frame->failed)
+    drop();
+  else
+    frame->run(site, [&] { return finish(); });
+  const char *mode = nameOf(played);
+  regions->leave(*frame);
+  return mode;
+}
+
+Status Recorder::flush() {
   // A library's function that is called now may enter frames of its own.
   if (!itemCount() || playing)
     return Status();

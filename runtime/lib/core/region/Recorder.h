@@ -9,8 +9,8 @@
 //
 // Streams and events are the pools' own, so that all that does not enqueue goes
 // on as ever; what must see the recorded work on its stream plays it first
-// (`play`), and the region goes on with a new part. As long as each fragment is
-// the predicted one (`matchedItems` of them so far) nothing is written but
+// (`flush`), and the region goes on with a new part. As long as each fragment
+// is the predicted one (`matchedItems` of them so far) nothing is written but
 // arguments that differ. The first other one copies the prediction's beginning,
 // and all that follow are recorded behind it.
 //
@@ -22,85 +22,28 @@
 #ifndef GPUASYNC_CORE_REGION_RECORDER_H
 #define GPUASYNC_CORE_REGION_RECORDER_H
 
-#include "core/abi/Frame.h"
+#include "core/abi/Transfer.h"
 #include "core/region/Regions.h"
 
 namespace gpuasync {
 
 /// Of one thread, for one region at a time (Regions::enter).
-class Recorder {
+class Recorder final : public CommandSink {
 public:
   Recorder() = default;
   Recorder(const Recorder &) = delete;
 
-  /// Plays what is recorded: all of it is on its streams then, and what comes
-  /// is another part.
-  Status play();
-  /// The same, and `stream` can be given more.
-  Status playBefore(Stream &stream) {
-    RETURN_IF_ERROR(play());
-    return frame->follow(stream);
-  }
-  /// The same as `play` at the region's end.
-  Status finish();
-  /// The frame failed: what is recorded is dropped.
-  void drop();
-
-  /// The commands of a fragment. The frame owns the lanes that are not null.
-  Status add(const PreparedFragment &prepared, gpuasync_stream *const *lanes,
-             const void *block);
-  /// Whether a copy or a fill is a command that is being added, or else goes to
-  /// its stream.
-  bool isAdding() const { return adding; }
-  /// The command that is being added cannot be recorded.
-  Status refuse();
-
-  Status copy(Stream &stream, const ByteCopy &copy, const gpuasync_site *site) {
-    return putArguments(Command::Kind::CopyBytes, stream, copy, site);
-  }
-  Status copy(Stream &stream, const StridedCopy &copy,
-              const gpuasync_site *site) {
-    return putArguments(Command::Kind::Copy, stream, copy, site);
-  }
-  Status fill(Stream &stream, const StridedFill &fill,
-              const gpuasync_site *site) {
-    return putArguments(Command::Kind::Fill, stream, fill, site);
-  }
-  /// A copy of bytes or of rows from pageable memory. If the region holds it
-  /// (`recorded`), staging of `bytes` is its source, which the caller fills
-  /// before all else.
-  template <typename Copy>
-  Status upload(Stream &stream, Copy &copy, uint64_t bytes,
-                const gpuasync_site *site, bool &recorded) {
-    return putStaged(Staged::Upload, stream, copy, bytes, site, recorded);
-  }
-  /// The same into pageable memory: `extent` bytes at `low`, which the host
-  /// writes when it waits, from staging: in one piece, or as `scatter` says.
-  template <typename Copy>
-  Status download(Stream &stream, Copy &copy, uint64_t bytes, char *low,
-                  uint64_t extent, std::unique_ptr<StridedCopy> scatter,
-                  const gpuasync_site *site, bool &recorded) {
-    RETURN_IF_ERROR(
-        putStaged(Staged::Download, stream, copy, bytes, site, recorded));
-    if (recorded)
-      writesLater.push_back({static_cast<uint32_t>(callCount() - 1), low,
-                             extent, std::move(scatter)});
-    return Status();
-  }
-  /// Whether a recorded download writes a part of it.
-  bool writes(const char *source, uint64_t bytes) const;
-  /// The event counts as recorded on `stream` from here on.
-  Status record(Event &event, Stream &stream);
-  Status wait(Stream &stream, Event &event);
-  /// One that is given back, with recorded work; false: it has none.
-  bool give(Stream &stream);
-  /// Frame::resolveAliases of those that were given back.
-  void resolveAliases(Stream &ahead, bool idle);
-  /// One that was given back, when so many were that each a new one would be
-  /// too many; else null.
-  Stream *takeGiven();
-  /// How the last part was played.
-  ExecutionMode lastPlayed() const { return played; }
+  Status add(const PreparedFragment &prepared, Stream *const *lanes,
+             const void *block) override;
+  Status put(Stream &stream, const Command &work, const Sides &sides) override;
+  Status record(Event &event, Stream &stream) override;
+  Status wait(Stream &stream, Event &event) override;
+  bool give(Stream &stream) override;
+  Stream *takeGiven() override;
+  void resolveAliases(Stream &ahead, bool idle) override;
+  /// What comes is another part of the region.
+  Status flush() override;
+  const char *end(const gpuasync_site *site) override;
 
 private:
   /// Work of a region beyond this is played before the end.
@@ -153,12 +96,24 @@ private:
   /// Plays what is recorded if it is much.
   Status bound(size_t more) {
     return __builtin_expect(itemCount() + callCount() + more > maxItems, 0)
-               ? play()
+               ? flush()
                : Status();
   }
   template <typename Arguments>
-  Status putArguments(Command::Kind kind, Stream &stream,
-                      const Arguments &arguments, const gpuasync_site *site);
+  void putArguments(Command::Kind kind, Stream &stream,
+                    const Arguments &arguments, const gpuasync_site *site);
+  template <typename Arguments>
+  void setArguments(Call &call, const Arguments &arguments);
+  /// Takes a copy with one pageable side.
+  template <typename Copy>
+  Status putStaged(Command::Kind kind, Stream &stream, const Copy &copy,
+                   const Sides &sides, const gpuasync_site *site);
+  /// Whether a recorded download writes a part of it.
+  bool writes(const char *source, uint64_t bytes) const;
+  /// The command that is being added cannot be recorded.
+  Status refuse();
+  Status finish();
+  void drop();
   void beginItem(uint32_t from);
   void endItem(uint32_t to);
   void compare(Item &item);
@@ -174,11 +129,6 @@ private:
   Status waitForEarlier(const gpuasync_command &waiting);
   void putEvent(bool isWait, uint32_t stream, uint32_t event);
   Status takeOwn(uint32_t number, Stream *&out);
-  /// Takes a ByteCopy or a StridedCopy.
-  template <typename Copy>
-  Status putStaged(Staged staged, Stream &stream, Copy &copy, uint64_t bytes,
-                   const gpuasync_site *site, bool &recorded);
-
   void stopFollowing(Stream &stream);
   Stream *findGraphStream();
   Status putAhead(Stream &on);
@@ -210,7 +160,7 @@ private:
   const PreparedFragment *adds = nullptr;
   const void *block = nullptr;
   bool isOpen = false; ///< its item: the next one that is matched, or the last
-  bool adding = false, refused = false;
+  bool refused = false;
   uint64_t changed = 0;           ///< commands whose arguments are new
   uint64_t ownLanes = 0;          ///< that got a stream, for the fragment
   uint32_t command = 0, from = 0; ///< the command, and the item's first one

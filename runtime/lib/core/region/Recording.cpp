@@ -14,19 +14,6 @@
 
 using namespace gpuasync;
 
-PreparedFragment::PreparedFragment(const gpuasync_fragment &fragment)
-    : fragment(fragment), awaited(fragment) {
-  for (uint32_t i = 0; i < fragment.commandCount; ++i) {
-    const gpuasync_command &command = fragment.commands[i];
-    launches += command.kind == GPUASYNC_COMMAND_LAUNCH;
-    libraryCalls += command.kind == GPUASYNC_COMMAND_CALL;
-    if (command.kind != GPUASYNC_COMMAND_LAUNCH &&
-        command.kind != GPUASYNC_COMMAND_CALL &&
-        !(command.flags & GPUASYNC_COMMAND_DEVICE_MEMORY))
-      looked.push_back(i);
-  }
-}
-
 static size_t roundUp(size_t bytes) { return (bytes + 15) & ~size_t(15); }
 
 void Recording::assign(Recording &other, size_t itemCount, size_t callCount) {

@@ -27,18 +27,6 @@ inline bool canBecome(const gpuasync_launch_config &old,
          memcmp(old.cluster, block.cluster, sizeof(old.cluster)) == 0;
 }
 
-/// A fragment that was found to be sound, and what is known of it.
-struct PreparedFragment {
-  const gpuasync_fragment &fragment;
-  const AwaitedInFragment awaited;
-  uint32_t launches = 0, libraryCalls = 0;
-  /// Copies and fills of memory that has to be looked at each time.
-  std::vector<uint32_t> looked;
-  PreparedFragment *next = nullptr; ///< of the same hash
-
-  explicit PreparedFragment(const gpuasync_fragment &fragment);
-};
-
 /// Whether a copy has pageable memory of the host on one side, for which
 /// staging stands.
 enum class Staged : uint8_t { No, Upload, Download };
@@ -51,15 +39,6 @@ void setStaging(Copy &copy, Staged staged, void *staging) {
   else
     copy.destination = staging;
 }
-
-/// A library's function and the arguments that it is called with.
-using LibraryFunction = int32_t (*)(const gpuasync_call *call,
-                                    const void *arguments);
-struct LibraryCall {
-  LibraryFunction function;
-  const void *arguments;
-  uint32_t bytes;
-};
 
 /// One command of a recording; a copy of several boxes is several. Streams and
 /// events have the numbers under which the region met them first.

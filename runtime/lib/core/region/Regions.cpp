@@ -19,32 +19,35 @@ Regions::Regions(Instance &instance) : instance(instance) {
   recorders.reserve(maxExecutables);
 }
 
-Regions::~Regions() {
-  for (auto &head : fragments)
-    while (PreparedFragment *each = head.load(std::memory_order_relaxed)) {
-      head.store(each->next, std::memory_order_relaxed);
-      delete each;
-    }
-}
-
-Status Regions::prepareSlowly(const gpuasync_fragment &fragment,
-                              const PreparedFragment *&out) {
-  RETURN_IF_ERROR(checkFragment(fragment));
-  auto made = std::make_unique<PreparedFragment>(fragment);
-  std::lock_guard<std::mutex> lock(mutex);
-  std::atomic<PreparedFragment *> &head = headOf(fragment);
-  made->next = head.load(std::memory_order_relaxed);
-  for (out = made->next; out; out = out->next)
-    if (&out->fragment == &fragment)
-      return Status(); // another thread was first
-  out = made.get();
-  head.store(made.release(), std::memory_order_release);
-  return Status();
-}
-
 Instance::~Instance() { delete regions.load(std::memory_order_relaxed); }
 
 std::atomic<int64_t (*)()> gpuasync::regionClock{nowNs};
+
+/// Those of the frame's instance, made on first use.
+static Regions &regionsOf(Instance &instance) {
+  Regions *regions = instance.regions.load(std::memory_order_acquire);
+  if (__builtin_expect(regions != nullptr, 1))
+    return *regions;
+  auto made = std::make_unique<Regions>(instance);
+  if (instance.regions.compare_exchange_strong(regions, made.get(),
+                                               std::memory_order_acq_rel))
+    regions = made.release();
+  return *regions;
+}
+
+static Status begin(Frame &frame, const gpuasync_site *site) {
+  const Play play = process().play.load(std::memory_order_relaxed);
+  if (play == Play::Streams || frame.capture || frame.more ||
+      process().syncLaunches ||
+      (play != Play::Stream && !frame.first.context->has(CapGraphs)))
+    return Status();
+  if (!site)
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT, "a region without a site");
+  regionsOf(*frame.first.instance).enter(frame, site);
+  return Status();
+}
+
+BeginRegion *const gpuasync::beginRegion = begin;
 
 void Regions::enter(Frame &frame, const gpuasync_site *site) {
   const Play play = process().play.load(std::memory_order_relaxed);
@@ -56,9 +59,14 @@ void Regions::enter(Frame &frame, const gpuasync_site *site) {
     std::lock_guard<std::mutex> lock(mutex);
     if (play == Play::Auto) {
       ModeTuner &tuner = regions[{site, 0}].tuner;
-      way = tuner.next(/*mayTime=*/!frame.modeTiming.tuner, isTimed);
-      if (isTimed) // the choice is told of it whatever comes
-        frame.modeTiming = {&tuner, way, false, false, 0};
+      way = tuner.next(/*mayTime=*/!frame.timedPass.end, isTimed);
+      if (isTimed) { // the choice is told of it whatever comes
+        frame.timedPass.end = [](Frame &its, bool waited) {
+          regionsOf(*its.first.instance).endTimed(its, waited);
+        };
+        frame.timedPass.tuner = &tuner;
+        frame.timedPass.mode = static_cast<uint8_t>(way);
+      }
     }
     if (way != ExecutionMode::Streams) {
       if (recorders.empty()) {
@@ -76,11 +84,11 @@ void Regions::enter(Frame &frame, const gpuasync_site *site) {
   }
   frame.region = recorder.release();
   if (isTimed)
-    frame.modeTiming.from = regionClock.load()();
+    frame.timedPass.from = regionClock.load()();
 }
 
 void Regions::leave(Frame &frame) {
-  std::unique_ptr<Recorder> recorder(frame.region);
+  std::unique_ptr<Recorder> recorder(static_cast<Recorder *>(frame.region));
   frame.region = nullptr;
   std::lock_guard<std::mutex> lock(mutex);
   if (recorders.size() < recorders.capacity())
@@ -88,14 +96,16 @@ void Regions::leave(Frame &frame) {
 }
 
 void Regions::endTimed(Frame &frame, bool waited) {
-  const Frame::ModeTiming timed =
-      std::exchange(frame.modeTiming, Frame::ModeTiming());
+  const Frame::TimedPass timed =
+      std::exchange(frame.timedPass, Frame::TimedPass());
+  auto &tuner = *static_cast<ModeTuner *>(timed.tuner);
   const int64_t ns = regionClock.load()() - timed.from;
   std::lock_guard<std::mutex> lock(mutex);
   if (waited && !timed.spoiled)
-    timed.tuner->took(timed.way, ns > 0 ? static_cast<uint64_t>(ns) : 1);
+    tuner.took(static_cast<ExecutionMode>(timed.mode),
+               ns > 0 ? static_cast<uint64_t>(ns) : 1);
   else
-    timed.tuner->lost(timed.building);
+    tuner.lost(timed.building);
 }
 
 std::unique_ptr<Executable> Regions::takeLast(const Key &key) {
@@ -241,9 +251,16 @@ void Regions::keepTunings() {
     tuner = ModeTuner();
   });
   std::lock_guard<std::mutex> lock(context.choicesMutex);
+  std::vector<PastTuning> &past = pastTunings(context);
   for (PastTuning &each : kept)
-    if (context.pastTunings.size() < context.maxPastTunings)
-      context.pastTunings.push_back(std::move(each));
+    if (past.size() < maxPastTunings)
+      past.push_back(std::move(each));
+}
+
+std::vector<PastTuning> &gpuasync::pastTunings(gpuasync_context &context) {
+  if (!context.pastTunings)
+    context.pastTunings = std::make_shared<std::vector<PastTuning>>();
+  return *static_cast<std::vector<PastTuning> *>(context.pastTunings.get());
 }
 
 bool Executable::isFreeFor(const gpuasync_stream *on) const {

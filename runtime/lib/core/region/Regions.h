@@ -10,9 +10,9 @@
 #define GPUASYNC_CORE_REGION_REGIONS_H
 
 #include "core/module/ModuleCache.h"
-#include "core/region/HostWaitPredictor.h"
 #include "core/region/ModeTuner.h"
 #include "core/region/Recording.h"
+#include "core/timepoint/HostWaitPredictor.h"
 
 #include <atomic>
 #include <map>
@@ -61,7 +61,6 @@ class Regions {
 public:
   explicit Regions(Instance &instance);
   Regions(const Regions &) = delete;
-  ~Regions();
 
   /// Of a region: its site, and how often one pass was cut before.
   struct Key {
@@ -71,15 +70,6 @@ public:
       return site != other.site ? site < other.site : part < other.part;
     }
   };
-  /// The fragment if it is sound; it is checked once.
-  Status prepare(const gpuasync_fragment &fragment,
-                 const PreparedFragment *&out) {
-    out = headOf(fragment).load(std::memory_order_acquire);
-    while (out && &out->fragment != &fragment)
-      out = out->next;
-    return __builtin_expect(out != nullptr, 1) ? Status()
-                                               : prepareSlowly(fragment, out);
-  }
   /// The frame's outermost region begins: `frame.region` is set, unless its
   /// calls go straight to their streams.
   void enter(Frame &frame, const gpuasync_site *site);
@@ -142,6 +132,8 @@ public:
 private:
   /// Graphs that a region keeps, of all threads, and that wait for their end.
   static constexpr size_t maxExecutables = 32, maxRetired = 64;
+  /// Tunings that a context keeps.
+  static constexpr size_t maxPastTunings = 1024;
   /// Passes after which a graph that failed is tried again.
   static constexpr int32_t passesToRetry = 64;
   struct Region {
@@ -162,14 +154,7 @@ private:
     bool exactCalls = false;
   };
 
-  std::atomic<PreparedFragment *> &headOf(const gpuasync_fragment &fragment) {
-    return fragments[reinterpret_cast<uintptr_t>(&fragment) / 48 % 64];
-  }
-  Status prepareSlowly(const gpuasync_fragment &fragment,
-                       const PreparedFragment *&out);
-
   Instance &instance;
-  std::atomic<PreparedFragment *> fragments[64] = {};
   std::mutex mutex;
   //===--- With the mutex held
   std::unique_ptr<Executable> takeLast(const Key &key);
@@ -179,6 +164,9 @@ private:
   std::vector<std::unique_ptr<Recorder>> recorders; ///< idle
   Gone retired;
 };
+
+/// Of regions of programs that were released; choicesMutex is held.
+std::vector<PastTuning> &pastTunings(gpuasync_context &context);
 
 /// In nanoseconds, of passes that are timed; tests have their own.
 extern std::atomic<int64_t (*)()> regionClock;

@@ -144,7 +144,7 @@ void addTunings(Text &text, gpuasync_context &context) {
   };
   {
     std::lock_guard<std::mutex> lock(context.choicesMutex);
-    for (const PastTuning &past : context.pastTunings)
+    for (const PastTuning &past : pastTunings(context))
       add(past.file.c_str(), past.line, past.column, past.tuner);
   }
   {

@@ -6,8 +6,8 @@
 // end; for what comes behind it on the device that takes longer.
 //===----------------------------------------------------------------------===//
 
-#ifndef GPUASYNC_CORE_REGION_HOSTWAITPREDICTOR_H
-#define GPUASYNC_CORE_REGION_HOSTWAITPREDICTOR_H
+#ifndef GPUASYNC_CORE_TIMEPOINT_HOSTWAITPREDICTOR_H
+#define GPUASYNC_CORE_TIMEPOINT_HOSTWAITPREDICTOR_H
 
 #include <atomic>
 #include <stdint.h>
@@ -47,4 +47,4 @@ private:
 
 } // namespace gpuasync
 
-#endif // GPUASYNC_CORE_REGION_HOSTWAITPREDICTOR_H
+#endif // GPUASYNC_CORE_TIMEPOINT_HOSTWAITPREDICTOR_H
