@@ -67,6 +67,9 @@ getConstantConfig(LaunchOp launch, int64_t paramBytes) {
   return config;
 }
 
+/// Staging that the runtime gives one graph.
+constexpr int64_t maxStagedBytes = 4 << 20;
+
 /// Whether `memref` lies in memory that the program has of the device, so that
 /// the runtime need not look where it is.
 static bool isDeviceMemory(Value memref) {
@@ -83,6 +86,22 @@ static bool isDeviceMemory(Value memref) {
       return false;
   }
   return false;
+}
+
+/// Bytes of staging that a copy may need: more than a graph keeps if they are
+/// not known, or if a graph may not hold the copy at all.
+static int64_t getStagedBytes(MemcpyOp copy) {
+  if (isDeviceMemory(copy.getDestination()) && isDeviceMemory(copy.getSource()))
+    return 0;
+  auto type = cast<MemRefType>(copy.getDestination().getType());
+  // No graph has pageable memory on a caller's stream.
+  const bool mayBeHeld =
+      type.hasStaticShape() && copy.getStream() &&
+      copy.getStream().getDefiningOp<StreamCreateOp>() != nullptr;
+  const int64_t bytes = mayBeHeld ? getElementBytes(type.getElementType()) : 0;
+  return bytes && type.getNumElements() <= maxStagedBytes / bytes
+             ? type.getNumElements() * bytes
+             : maxStagedBytes + 1;
 }
 
 namespace {
@@ -253,6 +272,7 @@ private:
   Result makeRoom(Value stream);
   Result flush();
   Result flushLast();
+  void isolateCopies();
   void finishBlock();
   void finish(OpenFragment &open);
 
@@ -619,6 +639,20 @@ Planner::Result Planner::planBlock() {
   return flushLast();
 }
 
+/// A copy that the runtime may be unable to record is a fragment of its own:
+/// the others become graphs.
+void Planner::isolateCopies() {
+  int64_t staged = 0;
+  for (auto copy : block->getOps<MemcpyOp>()) {
+    staged += getStagedBytes(copy);
+    if (staged <= maxStagedBytes)
+      continue;
+    staged = 0;
+    cuts.insert(copy);
+    cuts.insert(copy->getNextNode());
+  }
+}
+
 /// Puts the fragment into the function's state, with what its table says.
 void Planner::finish(OpenFragment &open) {
   llvm::append_range(erased, open.absorbed);
@@ -703,6 +737,7 @@ LogicalResult Planner::run() {
   for (Block &each : region.getBody()) {
     block = &each;
     mayBeOwn.clear();
+    isolateCopies();
     while (planBlock() != Result::Done) {
     }
     finishBlock();

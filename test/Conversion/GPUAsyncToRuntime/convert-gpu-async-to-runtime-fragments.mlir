@@ -308,3 +308,64 @@ func.func @effects(%h: memref<1xi32>, %d: memref<1xi32>, %x: i32) {
   gpu_async.stream.destroy %s idle
   return
 }
+
+// -----
+
+gpu_async.binary @k kernels [#gpu_async.kernel<"g", params = [8, 8, 8, 8, 8]>] images []
+
+// A copy that may need more staging than a graph keeps is alone in its fragment,
+// so the others become graphs. Small copies are with the launches.
+// CHECK-LABEL: llvm.func @large
+// CHECK: llvm.call @gpuasync_region_begin
+// CHECK-COUNT-3: llvm.call @gpuasync_region_add
+// CHECK-NOT: llvm.call @gpuasync_region_add
+// CHECK: llvm.call @gpuasync_region_end
+func.func @large(%m: memref<2097152xi32>, %n: memref<4xi32>) {
+  %c1 = arith.constant 1 : index
+  %s = gpu_async.stream.create
+  %a = gpu_async.alloc on %s id(0) () : memref<2097152xi32>
+  %b = gpu_async.alloc on %s id(1) () : memref<4xi32>
+  gpu_async.region {
+    gpu_async.memcpy on %s id(2 after [1]) %b, %n : memref<4xi32>, memref<4xi32>
+    gpu_async.memcpy on %s id(3 after [0]) %a, %m : memref<2097152xi32>, memref<2097152xi32>
+    gpu_async.launch on %s id(4 after [3]) @k::@g blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%a : memref<2097152xi32>)
+    gpu_async.memcpy on %s id(5 after [4]) %n, %b : memref<4xi32>, memref<4xi32>
+  }
+  gpu_async.stream.synchronize %s
+  gpu_async.stream.destroy %s idle
+  return
+}
+
+// -----
+
+gpu_async.binary @k kernels [#gpu_async.kernel<"g", params = [8, 8, 8, 8, 8]>] images []
+
+// On a caller's stream no graph has pageable memory, of any size. Where the size
+// is not known it may be large.
+// CHECK-LABEL: llvm.func @callers
+// CHECK-COUNT-2: llvm.call @gpuasync_region_add
+// CHECK-NOT: llvm.call @gpuasync_region_add
+// CHECK: llvm.call @gpuasync_region_end
+// CHECK-LABEL: llvm.func @unknown_size
+// CHECK-COUNT-2: llvm.call @gpuasync_region_add
+// CHECK-NOT: llvm.call @gpuasync_region_add
+// CHECK: llvm.call @gpuasync_region_end
+func.func @callers(%s: !gpu_async.stream, %n: memref<4xi32>, %b: memref<4xi32>) {
+  %c1 = arith.constant 1 : index
+  gpu_async.region {
+    gpu_async.memcpy on %s id(0) %b, %n : memref<4xi32>, memref<4xi32>
+    gpu_async.launch on %s id(1 after [0]) @k::@g blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%b : memref<4xi32>)
+  }
+  return
+}
+func.func @unknown_size(%n: memref<?xi32>, %b: memref<?xi32>) {
+  %c1 = arith.constant 1 : index
+  %s = gpu_async.stream.create
+  gpu_async.region {
+    gpu_async.memcpy on %s id(0) %b, %n : memref<?xi32>, memref<?xi32>
+    gpu_async.launch on %s id(1 after [0]) @k::@g blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%b : memref<?xi32>)
+  }
+  gpu_async.stream.synchronize %s
+  gpu_async.stream.destroy %s idle
+  return
+}

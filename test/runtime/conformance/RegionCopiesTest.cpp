@@ -422,6 +422,7 @@ TEST_P(RegionCopies, Large) {
   constexpr uint32_t count = 3 << 19; // 6 MB
   for (uint32_t call = 0; call < 3; ++call) {
     Words in(count, call), out(count), small(64, call), all(64);
+    const uint64_t launches = readStats(context).launches;
     FrameScope frame(*program);
     gpuasync_stream *stream = frame.stream();
     uint32_t *x = frame.alloc(stream, count), *y = frame.alloc(stream, 64);
@@ -440,6 +441,7 @@ TEST_P(RegionCopies, Large) {
     ASSERT_EQ(frame.wait({stream}), 0);
     EXPECT_EQ(all, Words(64, call * 3 + 1));
     EXPECT_TRUE(out == Words(count, call * 10 + 1));
+    EXPECT_EQ(readStats(context).launches - launches, 2u);
   }
 }
 

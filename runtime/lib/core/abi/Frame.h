@@ -38,17 +38,6 @@ struct Frame : OpenFrame {
   CommandSink *region = nullptr; ///< takes the work of the region; may be null
   uint32_t regionDepth = 0;
   HostSpan span, regionSpan; ///< the frame, and the region that it is in
-  /// A pass through a region whose time is taken, from its begin to the host
-  /// wait that follows. The service's.
-  struct TimedPass {
-    void (*end)(Frame &frame, bool waited) = nullptr; ///< null: there is none
-    void *tuner = nullptr;
-    int64_t from = 0;
-    uint8_t mode = 0;
-    bool spoiled = false;  ///< the time says nothing of later passes
-    bool building = false; ///< since a graph was made
-  };
-  TimedPass timedPass;
   /// The last graph of the frame, for a host wait to find.
   struct LastGraphLaunch {
     HostWaitPredictor *awaited = nullptr;
@@ -71,6 +60,17 @@ struct Frame : OpenFrame {
     Stream *const *streams() const { return several ? several : &on; }
   };
   ActiveLibraryCall libraryCall;
+  /// A pass through a region whose time is taken, from its begin to the host
+  /// wait that follows. The service's.
+  struct TimedPass {
+    void (*end)(Frame &frame, bool waited) = nullptr; ///< null: there is none
+    void *tuner = nullptr;
+    int64_t from = 0;
+    uint8_t mode = 0;
+    bool spoiled = false;  ///< the time says nothing of later passes
+    bool building = false; ///< since a graph was made
+  };
+  TimedPass timedPass;
   /// A graph is the last on the stream, and the host waited for it each time.
   bool isWaitExpected(const Stream &stream) const {
     return lastGraph.isNewestOf(stream.timeline) &&
@@ -253,6 +253,10 @@ Status captureLibrary(Frame &frame, NativeStream stream,
 /// The device's, with an error that says what the rules are (TensorMap.cpp).
 Status encodeTensorMap(gpuasync_context &context, const TensorMap &map,
                        void *out);
+/// Puts the commands of a sound fragment on their streams. What fails is the
+/// frame's error (Region.cpp).
+void runOnStreams(Frame &frame, const gpuasync_fragment &fragment,
+                  Stream *const *lanes, const void *block);
 /// After an error: waits, frees what the frame holds (Frame.cpp).
 void releaseAfterError(Frame &frame);
 /// What the frame's streams have not finished: "a; b; ...".

@@ -90,6 +90,16 @@ static bool areOwn(const gpuasync_fragment &fragment,
       [](const gpuasync_stream *lane) { return lane && lane->external; });
 }
 
+void gpuasync::runOnStreams(Frame &frame, const gpuasync_fragment &fragment,
+                            Stream *const *lanes, const void *block) {
+  auto *memory = reinterpret_cast<gpuasync_frame *>(&frame);
+  if (__builtin_expect(frame.first.context->has(CapEdgesOnly), 0) &&
+      areOwn(fragment, lanes) && !frame.capture)
+    makeCommandsByEdges(Calls(), memory, fragment, lanes, block);
+  else
+    makeCommands(Calls(), memory, fragment, lanes, block);
+}
+
 extern "C" {
 
 bool gpuasync_check_fragment(gpuasync_frame *memory,
@@ -104,10 +114,7 @@ bool gpuasync_check_fragment(gpuasync_frame *memory,
   const PreparedFragment *prepared = nullptr;
   return frame->run(site, [&]() -> Status {
     RETURN_IF_ERROR(prepare(*frame, fragment, lanes, arguments, prepared));
-    for (uint32_t i = 0; i < fragment->commandCount; ++i)
-      RETURN_IF_ERROR(
-          checkArguments(*fragment, fragment->commands[i], arguments));
-    return Status();
+    return checkAllArguments(*fragment, arguments);
   }) && ownsLanes(*frame, *fragment, lanes, site);
 }
 
@@ -117,13 +124,8 @@ void gpuasync_region_add(gpuasync_frame *memory,
                          const void *arguments) noexcept {
   Frame *frame = Frame::of(memory);
   if (!frame->region) {
-    if (!gpuasync_check_fragment(memory, fragment, lanes, arguments))
-      return;
-    if (__builtin_expect(frame->first.context->has(CapEdgesOnly), 0) &&
-        areOwn(*fragment, lanes) && !frame->capture)
-      makeCommandsByEdges(Calls(), memory, *fragment, lanes, arguments);
-    else
-      makeCommands(Calls(), memory, *fragment, lanes, arguments);
+    if (gpuasync_check_fragment(memory, fragment, lanes, arguments))
+      runOnStreams(*frame, *fragment, lanes, arguments);
     return;
   }
   if (!frame->usable())

@@ -121,6 +121,13 @@ Status gpuasync::checkArguments(const gpuasync_fragment &fragment,
   return Status();
 }
 
+Status gpuasync::checkAllArguments(const gpuasync_fragment &fragment,
+                                   const void *block) {
+  for (uint32_t i = 0; i < fragment.commandCount; ++i)
+    RETURN_IF_ERROR(checkArguments(fragment, fragment.commands[i], block));
+  return Status();
+}
+
 PreparedFragment::PreparedFragment(const gpuasync_fragment &fragment)
     : fragment(fragment), awaited(fragment) {
   for (uint32_t i = 0; i < fragment.commandCount; ++i) {

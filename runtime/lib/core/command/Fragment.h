@@ -38,6 +38,8 @@ Status checkFragment(const gpuasync_fragment &fragment);
 /// Says what is wrong with the arguments of a command of a sound fragment.
 Status checkArguments(const gpuasync_fragment &fragment,
                       const gpuasync_command &command, const void *block);
+/// The same of all its commands.
+Status checkAllArguments(const gpuasync_fragment &fragment, const void *block);
 
 /// The arguments of a command, which begin with a `T`.
 template <typename T>

@@ -35,8 +35,6 @@ void Recorder::diverge() {
   if (isOpen)
     abandonItem();
   recording.assign(predicted->recording, matchedItems + isOpen, matched);
-  if (isOpen)
-    recording.items.back().to = command;
   regions->give(key, std::move(predicted));
 }
 
@@ -190,19 +188,18 @@ Status Recorder::refuse() {
 }
 
 /// The lanes get their numbers, and the item is the predicted one or a new one.
-void Recorder::beginItem(uint32_t first) {
+void Recorder::beginItem() {
   const gpuasync_fragment &fragment = adds->fragment;
-  from = command = first;
   for (uint32_t i = 0; i < fragment.laneCount; ++i) {
-    if (laneStreams[i]) {
-      numbers[i] = numberOf(*laneStreams[i]);
+    if (lanes[i]) {
+      numbers[i] = numberOf(*lanes[i]);
       continue;
     }
     numbers[i] = static_cast<uint32_t>(streams.size());
     streams.push_back(nullptr);
   }
   Item *item = nextItem();
-  if (item && (item->prepared != adds || item->from != first ||
+  if (item && (item->prepared != adds ||
                (fragment.laneCount &&
                 memcmp(numbers, &predicted->recording.lanes[item->lanes],
                        fragment.laneCount * sizeof(uint32_t)) != 0)))
@@ -212,7 +209,7 @@ void Recorder::beginItem(uint32_t first) {
                                           block, fragment.argumentBytes) != 0))
     compare(*item);
   if (!predicted)
-    recording.append(*adds, first, numbers, block);
+    recording.append(*adds, numbers, block);
   isOpen = true;
 }
 
@@ -233,7 +230,7 @@ void Recorder::compare(Item &item) {
                 its.argumentBytes) != 0))
       return diverge();
   }
-  for (uint32_t i = from; i < fragment.commandCount; ++i) {
+  for (uint32_t i = 0; i < fragment.commandCount; ++i) {
     const gpuasync_command &its = fragment.commands[i];
     if (item.stale || memcmp(mine + its.argument,
                              static_cast<const char *>(block) + its.argument,
@@ -243,25 +240,33 @@ void Recorder::compare(Item &item) {
   memcpy(mine, block, fragment.argumentBytes);
 }
 
-/// Its commands end before `to`.
-void Recorder::endItem(uint32_t to) {
-  command = to;
+void Recorder::endItem() {
+  command = adds->fragment.commandCount;
   if (predicted) {
     Item &item = predicted->recording.items[matchedItems];
-    if (__builtin_expect(
-            item.to == to && matched == predicted->recording.endOf(item), 1)) {
+    if (__builtin_expect(matched == predicted->recording.endOf(item), 1)) {
       item.stale = false;
       ++matchedItems;
-      isOpen = false;
-      return;
+    } else {
+      diverge();
     }
-    diverge();
   }
   isOpen = false;
-  if (from == to)
-    recording.items.pop_back();
-  else
-    recording.items.back().to = to;
+}
+
+/// The fragment is not recorded.
+void Recorder::dropItem() {
+  if (predicted) {
+    abandonItem();
+    isOpen = false;
+    matched = predicted->recording.items[matchedItems].firstCall;
+    diverge();
+  } else {
+    isOpen = false;
+    recording.dropLast(frame->first.context->memory);
+  }
+  while (!writesLater.empty() && writesLater.back().call >= callCount())
+    writesLater.pop_back();
 }
 
 /// A lane that was none gets a stream, which ends with the part.
@@ -275,122 +280,67 @@ Status Recorder::takeOwn(uint32_t number, Stream *&out) {
   return Status();
 }
 
-/// Plays what comes before a command of the fragment, whose lanes are streams
-/// from then on.
-Status Recorder::cut(uint32_t number) {
-  if (isOpen)
-    endItem(number);
-  for (uint32_t i = 0; i < adds->fragment.laneCount; ++i) {
-    if (laneStreams[i])
-      continue;
-    Stream *own = nullptr;
-    RETURN_IF_ERROR(frame->first.context->streams.take(frame->first.slot, own));
-    frame->take(*own, frame->first);
-    ownLanes |= uint64_t(1) << i;
-    laneStreams[i] = own;
-    if (!streams.empty()) { // those of the item
-      streams[numbers[i]] = own;
-      own->region = this;
-      own->regionNumber = numbers[i];
-    }
-  }
-  return flush();
-}
-
-/// Has the stream of a command wait for what it waits for in earlier items,
-/// which are played.
-Status Recorder::waitForEarlier(const gpuasync_command &waiting) {
-  Stream &stream = *laneStreams[waiting.lane];
-  RETURN_IF_ERROR(frame->follow(stream));
-  Status status;
-  auto waitFor = [&](uint32_t lane) {
-    Stream &other = laneStreams[lane]->work();
-    if (&other != &stream && status.ok())
-      status = frame->join(stream, other);
-  };
-  forEachWait(
-      adds->fragment, waiting,
-      [&](uint32_t index) { waitFor(adds->fragment.commands[index].lane); },
-      waitFor);
-  return status;
-}
-
-bool Recorder::needsEarlier(const gpuasync_command &command) const {
-  bool needs = false;
-  forEachWait(
-      adds->fragment, command, [&](uint32_t index) { needs |= index < from; },
-      [&](uint32_t) { needs |= from != 0; });
-  return needs;
-}
-
-Status Recorder::add(const PreparedFragment &prepared,
-                     gpuasync_stream *const *lanes, const void *arguments) {
+Status Recorder::add(const PreparedFragment &prepared, Stream *const *its,
+                     const void *arguments) {
   const gpuasync_fragment &fragment = prepared.fragment;
   RETURN_IF_ERROR(bound(fragment.commandCount));
   adds = &prepared;
+  lanes = its;
   block = arguments;
   command = 0;
-  ownLanes = 0;
-  if (fragment.laneCount)
-    memcpy(laneStreams, lanes, fragment.laneCount * sizeof(*lanes));
+  refused = false;
+  Status status = guard([&] { return addCommands(); });
+  if (refused)
+    return addToStreams();
   frame->first.slot->counters.launches.add(prepared.launches);
   frame->first.slot->counters.libraryCalls.add(prepared.libraryCalls);
-  Status status = guard([&] { return addCommands(); });
-  if (!status.ok())
-    status = locate(frame->first.context->noteFault(std::move(status)),
-                    frame->siteAt(fragment.commands[command].site));
-  for (uint32_t i = 0; ownLanes && i < fragment.laneCount; ++i) {
-    if (!(ownLanes >> i & 1))
-      continue;
-    Stream &own = *laneStreams[i];
-    const bool isIdle = own.timeline.isIdle();
-    frame->resolveAliases(own, isIdle);
-    unlink(frame->streams, &own);
-    if (!give(own))
-      frame->end(own, isIdle);
-  }
-  return status;
+  return status.ok()
+             ? Status()
+             : locate(frame->first.context->noteFault(std::move(status)),
+                      frame->siteAt(fragment.commands[command].site));
+}
+
+Status Recorder::addToStreams() {
+  const gpuasync_fragment &fragment = adds->fragment;
+  dropItem();
+  RETURN_IF_ERROR(checkAllArguments(fragment, block));
+  RETURN_IF_ERROR(flush());
+  for (uint32_t i = 0; i < fragment.laneCount; ++i)
+    if (lanes[i])
+      RETURN_IF_ERROR(frame->follow(*lanes[i]));
+  frame->region = nullptr;
+  runOnStreams(*frame, fragment, lanes, block);
+  frame->region = this;
+  return Status();
 }
 
 Status Recorder::addCommands() {
   const uint32_t count = adds->fragment.commandCount;
   if (!count)
     return Status();
-  beginItem(0);
+  beginItem();
   uint32_t number = 0;
   if (__builtin_expect(predicted && !changed, 1)) {
     // Only what memory the others work on can be new.
     const Recording &old = predicted->recording;
-    const Item &item = old.items[matchedItems];
-    const size_t end = old.endOf(item);
-    if (__builtin_expect(item.to == count, 1)) {
-      for (uint32_t each : adds->looked) {
-        while (matched < end && old.calls[matched].command < each)
-          ++matched;
-        RETURN_IF_ERROR(addCommand(each));
-        number = each + 1;
-        if (!predicted || !isOpen)
-          break;
-      }
-      if (predicted && isOpen) {
-        matched = end;
-        endItem(count);
-        return Status();
-      }
+    const size_t end = old.endOf(old.items[matchedItems]);
+    for (uint32_t each : adds->looked) {
+      while (matched < end && old.calls[matched].command < each)
+        ++matched;
+      RETURN_IF_ERROR(addCommand(each));
+      number = each + 1;
+      if (!predicted)
+        break;
+    }
+    if (predicted) {
+      matched = end;
+      endItem();
+      return Status();
     }
   }
-  for (; number < count; ++number) {
-    const gpuasync_command &command = adds->fragment.commands[number];
-    if (isOpen && from && needsEarlier(command))
-      RETURN_IF_ERROR(cut(number));
-    if (!isOpen) {
-      RETURN_IF_ERROR(waitForEarlier(command));
-      beginItem(number);
-    }
+  for (; number < count; ++number)
     RETURN_IF_ERROR(addCommand(number));
-  }
-  if (isOpen)
-    endItem(count);
+  endItem();
   return Status();
 }
 
@@ -486,8 +436,7 @@ Status Recorder::addCommand(uint32_t number) {
       ++matched;
     return Status();
   }
-  const size_t calls = callCount();
-  Stream *stream = laneStreams[added.lane];
+  Stream *stream = lanes[added.lane];
   if (!stream) {
     stream = &standIn;
     standIn.use = &frame->first;
@@ -495,36 +444,16 @@ Status Recorder::addCommand(uint32_t number) {
     standIn.regionNumber = numbers[added.lane];
   }
   adding = true;
-  refused = false;
   Status status = guard([&] { return transfer(added, *stream, site); });
   adding = false;
-  if (!refused) {
-    // It may have been more boxes last time.
-    if (predicted && status.ok()) {
-      const Recording &old = predicted->recording;
-      if (matched < old.endOf(old.items[matchedItems]) &&
-          old.calls[matched].command == number) {
-        command = number + 1;
-        diverge();
-      }
-    }
-    return status;
-  }
-  // Without what it may have recorded it goes to its stream.
-  if (callCount() > calls) {
-    if (predicted) {
-      matched = calls;
+  // It may have been more boxes last time.
+  if (predicted && status.ok()) {
+    const Recording &old = predicted->recording;
+    if (matched < old.endOf(old.items[matchedItems]) &&
+        old.calls[matched].command == number)
       diverge();
-    }
-    recording.truncate(calls, frame->first.context->memory);
-    while (!writesLater.empty() && writesLater.back().call >= calls)
-      writesLater.pop_back();
   }
-  RETURN_IF_ERROR(cut(number));
-  RETURN_IF_ERROR(waitForEarlier(added));
-  stream = laneStreams[added.lane];
-  stream->note(site);
-  return transfer(added, *stream, site);
+  return status;
 }
 
 Status Recorder::record(Event &event, Stream &stream) {
@@ -798,12 +727,12 @@ Status Recorder::playFragment(Recording &calls, const Item &item) {
   auto streamOf = [&](uint32_t lane) -> Stream *& {
     return streams[calls.lanes[item.lanes + lane]];
   };
-  for (uint32_t i = 0; i < fragment.laneCount && !item.from; ++i)
+  for (uint32_t i = 0; i < fragment.laneCount; ++i)
     if ((awaited.lanes >> i & 1) && streamOf(i))
       RETURN_IF_ERROR(recordNew(*frame, *streamOf(i), events.lanes[i]));
   size_t call = item.firstCall;
   const size_t end = calls.endOf(item);
-  for (uint32_t i = item.from; i < item.to; ++i) {
+  for (uint32_t i = 0; i < fragment.commandCount; ++i) {
     const gpuasync_command &command = fragment.commands[i];
     Stream *&stream = streamOf(command.lane);
     if (!stream)

@@ -14,8 +14,8 @@
 // arguments that differ. The first other one copies the prediction's beginning,
 // and all that follow are recorded behind it.
 //
-// A command that no recording can hold cuts its fragment: what is before it is
-// played, it goes to its stream, and what is behind it is another item.
+// A fragment with a copy that no recording can hold goes to its streams, behind
+// what is recorded. The compiler gives such copies fragments of their own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -110,12 +110,13 @@ private:
                    const Sides &sides, const gpuasync_site *site);
   /// Whether a recorded download writes a part of it.
   bool writes(const char *source, uint64_t bytes) const;
-  /// The command that is being added cannot be recorded.
+  /// The fragment that is being added cannot be recorded.
   Status refuse();
   Status finish();
   void drop();
-  void beginItem(uint32_t from);
-  void endItem(uint32_t to);
+  void beginItem();
+  void endItem();
+  void dropItem();
   void compare(Item &item);
   void abandonItem();
   Status addCommands();
@@ -124,9 +125,8 @@ private:
   /// Carries out a copy or a fill, here while `adding`.
   Status transfer(const gpuasync_command &command, Stream &stream,
                   const gpuasync_site *site);
-  Status cut(uint32_t number);
-  bool needsEarlier(const gpuasync_command &command) const;
-  Status waitForEarlier(const gpuasync_command &waiting);
+  /// Plays what is recorded, and puts the fragment on its streams.
+  Status addToStreams();
   void putEvent(bool isWait, uint32_t stream, uint32_t event);
   Status takeOwn(uint32_t number, Stream *&out);
   void stopFollowing(Stream &stream);
@@ -161,10 +161,9 @@ private:
   const void *block = nullptr;
   bool isOpen = false; ///< its item: the next one that is matched, or the last
   bool refused = false;
-  uint64_t changed = 0;           ///< commands whose arguments are new
-  uint64_t ownLanes = 0;          ///< that got a stream, for the fragment
-  uint32_t command = 0, from = 0; ///< the command, and the item's first one
-  Stream *laneStreams[GPUASYNC_FRAGMENT_COMMANDS];
+  uint64_t changed = 0; ///< commands whose arguments are new
+  uint32_t command = 0;
+  Stream *const *lanes = nullptr;
   uint32_t numbers[GPUASYNC_FRAGMENT_COMMANDS];
   gpuasync_stream standIn; ///< for lanes without a stream
   //===--- The part

@@ -48,13 +48,16 @@ void Recording::assign(Recording &other, size_t itemCount, size_t callCount) {
     }
 }
 
-void Recording::truncate(size_t count, MemoryPool &memory) {
-  while (!staged.empty() && staged.back() >= count) {
+void Recording::dropLast(MemoryPool &memory) {
+  const Item item = items.back();
+  while (!staged.empty() && staged.back() >= item.firstCall) {
     if (PoolAllocation *staging = calls[staged.back()].staging)
       memory.dropStaging(staging);
     staged.pop_back();
   }
-  calls.resize(count);
+  calls.resize(item.firstCall);
+  lanes.resize(item.lanes);
+  items.pop_back();
 }
 
 void Recording::dropStaging(MemoryPool &memory) {
@@ -85,12 +88,11 @@ size_t Recording::reserve(size_t bytes) {
   return begin;
 }
 
-Item &Recording::append(const PreparedFragment &prepared, uint32_t from,
+Item &Recording::append(const PreparedFragment &prepared,
                         const uint32_t *numbers, const void *block) {
   const gpuasync_fragment &fragment = prepared.fragment;
   Item item;
   item.prepared = &prepared;
-  item.from = item.to = from;
   item.firstCall = static_cast<uint32_t>(calls.size());
   item.lanes = static_cast<uint32_t>(lanes.size());
   item.block = reserve(fragment.argumentBytes);
@@ -143,13 +145,12 @@ bool Recording::isBehind(const std::vector<bool> &first) const {
     uint64_t behindBefore = 0;
     for (uint32_t i = 0; i < fragment.laneCount; ++i)
       behindBefore |= uint64_t(behind[numbers[i]]) << i;
-    for (uint32_t i = item.from; i < item.to; ++i) {
+    for (uint32_t i = 0; i < fragment.commandCount; ++i) {
       const gpuasync_command &command = fragment.commands[i];
       bool isBehind = behind[numbers[command.lane]];
       // All earlier commands are, or this one does not matter.
       forEachWait(
-          fragment, command,
-          [&](uint32_t other) { isBehind |= other >= item.from; },
+          fragment, command, [&](uint32_t) { isBehind = true; },
           [&](uint32_t lane) { isBehind |= behindBefore >> lane & 1; });
       if (!isBehind)
         return false;
@@ -173,7 +174,6 @@ uint64_t Recording::hashShape(bool exactCalls) const {
   uint64_t hash = calls.size();
   for (const Item &item : items) {
     hash = mix(hash, reinterpret_cast<uintptr_t>(item.prepared));
-    hash = mix(hash, uint64_t(item.from) << 32 | item.to);
     hash = mix(hash, uint64_t(item.stream) << 32 | item.event << 1 |
                          uint32_t(item.isWait));
   }
@@ -200,8 +200,7 @@ bool Recording::hasShapeOf(const Recording &other, bool exactCalls) const {
          std::equal(items.begin(), items.end(), other.items.begin(),
                     other.items.end(),
                     [](const Item &a, const Item &b) {
-                      return a.prepared == b.prepared && a.from == b.from &&
-                             a.to == b.to && a.stream == b.stream &&
+                      return a.prepared == b.prepared && a.stream == b.stream &&
                              a.event == b.event && a.isWait == b.isWait;
                     }) &&
          std::equal(calls.begin(), calls.end(), other.calls.begin(),
@@ -260,7 +259,7 @@ gpuasync::edgesOf(const Recording &recording) {
     for (uint32_t i = 0; i < fragment.laneCount; ++i)
       before.push_back(ofStream[numbers[i]]);
     uint64_t begun = 0; ///< lanes; their later commands come after the first
-    for (uint32_t i = item.from; i < item.to; ++i) {
+    for (uint32_t i = 0; i < fragment.commandCount; ++i) {
       const gpuasync_command &command = fragment.commands[i];
       Front front;
       if (!(begun >> command.lane & 1))

@@ -59,11 +59,10 @@ struct Call {
   PoolAllocation *staging = nullptr;
 };
 
-/// A part of a recording: commands of a fragment with their arguments, or the
-/// record of an event or a wait for one.
+/// A part of a recording: a fragment with its arguments, or the record of an
+/// event or a wait for one.
 struct Item {
   const PreparedFragment *prepared = nullptr; ///< null: of an event
-  uint32_t from = 0, to = 0;                  ///< the commands
   uint32_t firstCall = 0;
   uint32_t lanes = 0; ///< where the numbers of the lanes begin
   size_t block = 0;   ///< where the arguments lie
@@ -93,14 +92,14 @@ public:
   /// Copies the first items and calls of `other`, and takes over the staging.
   /// This one is empty.
   void assign(Recording &other, size_t itemCount, size_t callCount);
-  /// Gives up the calls from `count` on, and their staging.
-  void truncate(size_t count, MemoryPool &memory);
+  /// Gives up the last item, and the staging of its calls.
+  void dropLast(MemoryPool &memory);
   /// Gives the staging of all calls back to `memory`.
   void dropStaging(MemoryPool &memory);
 
   /// Puts an item behind the others, with a copy of its arguments.
-  Item &append(const PreparedFragment &prepared, uint32_t from,
-               const uint32_t *numbers, const void *block);
+  Item &append(const PreparedFragment &prepared, const uint32_t *numbers,
+               const void *block);
   void appendEvent(bool isWait, uint32_t stream, uint32_t event);
   /// Puts a call behind the others; the caller fills in `bytes` of arguments.
   Call &append(Command::Kind kind, uint32_t stream, const gpuasync_site *site,
