@@ -66,6 +66,9 @@ constexpr Range Any{nullptr, ""};
 template <typename Enum>
 static std::optional<std::string> parse(StringRef text, const Range &,
                                         Setting<Enum> &out) {
+  static_assert(
+      std::is_enum_v<Enum>,
+      "the TYPE of such a row is bool, int or an enum of Options.def");
   std::optional<Enum> parsed = mlir::gpuasync::parseWord<Enum>(text);
   if (!parsed)
     return "one of " + mlir::gpuasync::listWords<Enum>();

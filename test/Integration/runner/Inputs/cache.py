@@ -62,7 +62,9 @@ def other_values():
     for kind, row in rows:
         if kind not in ("OPTION", "TOOL_OPTION") or "Runner" not in row["tools"]:
             continue
-        known = words.get(row["type"], {"0": "0", "2": "2"} if row["range"] == "WholeNumber" else {"16": "16"})
+        number = {"WholeNumber": ("0", "2"), "SubgroupSize": ("16",)}
+        known = words.get(row["type"]) or {value: value for value in number.get(row["range"], ())}
+        assert known or row["type"] == "bool", "no value is known of the range %(range)s of --%(name)s" % row
         name, isCode = "--" + row["name"], row["changes"] == "Code"
         for value, word in known.items() if row["type"] != "bool" else ():
             if value != row["default"]:
