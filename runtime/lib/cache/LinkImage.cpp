@@ -2,10 +2,11 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See drivers/ImageLinker.h.
+// The service behind drivers/ImageLinker.h.
 //===----------------------------------------------------------------------===//
 
 #include "cache/Interface.h"
+#include "core/process/Service.h"
 #include "drivers/ImageLinker.h"
 
 using namespace gpuasync;
@@ -23,22 +24,34 @@ static gpuasync_digest keyOf(const LinkFacts &facts) {
       .key();
 }
 
-void gpuasyncPrepareLinks() noexcept { (void)gpuasync_disk_cache_default(); }
-
-bool gpuasyncLinkImage(ImageLinker &linker) noexcept {
-  gpuasync_disk_cache *cache = gpuasync_disk_cache_default();
-  LinkFacts facts;
-  if (!*cache->folder() || !linker.describe(facts))
-    return false;
-  const gpuasync_digest key = keyOf(facts);
-  DiskEntry entry;
-  if (entry.lookup(cache, key) && linker.load(entry.bytes().data()))
+namespace {
+class DiskCacheService final : public Service {
+  void prepareLinks() const noexcept override {
+    (void)gpuasync_disk_cache_default();
+  }
+  bool linkImage(ImageLinker &linker) const noexcept override {
+    gpuasync_disk_cache *cache = gpuasync_disk_cache_default();
+    LinkFacts facts;
+    if (!*cache->folder() || !linker.describe(facts))
+      return false;
+    const gpuasync_digest key = keyOf(facts);
+    DiskEntry entry;
+    if (entry.lookup(cache, key) && linker.load(entry.bytes().data()))
+      return true;
+    const void *code = nullptr;
+    size_t bytes = 0;
+    // Only code that the driver takes back is worth keeping.
+    if (!linker.link(code, bytes) || !linker.load(code))
+      return false;
+    cache->store(key, code, bytes);
     return true;
-  const void *code = nullptr;
-  size_t bytes = 0;
-  // Only code that the driver takes back is worth keeping.
-  if (!linker.link(code, bytes) || !linker.load(code))
-    return false;
-  cache->store(key, code, bytes);
-  return true;
+  }
+};
+} // namespace
+
+namespace gpuasync {
+const Service &diskCacheService() noexcept {
+  static constexpr DiskCacheService service;
+  return service;
 }
+} // namespace gpuasync

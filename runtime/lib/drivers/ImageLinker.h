@@ -3,8 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A vendor's driver makes machine code of some images, which takes long. A
-// service may keep that code for later processes. It defines the functions
-// below. Without such a service they are null.
+// service may keep that code for later processes (Service::linkImage).
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_DRIVERS_IMAGELINKER_H
@@ -41,15 +40,5 @@ protected:
 };
 
 } // namespace gpuasync
-
-/// Makes ready what gpuasyncLinkImage needs, a library perhaps. A driver calls
-/// it when it loads its own library, with no lock held.
-extern "C" __attribute__((weak)) void gpuasyncPrepareLinks() noexcept;
-
-/// Loads the code that was kept for the image, else links the image and keeps
-/// the code. Returns false if nothing is loaded: nothing is to be kept, or the
-/// driver refused.
-extern "C" __attribute__((weak)) bool
-gpuasyncLinkImage(gpuasync::ImageLinker &linker) noexcept;
 
 #endif // GPUASYNC_DRIVERS_IMAGELINKER_H

@@ -9,6 +9,7 @@
 #include "core/base/OwnLibrary.h"
 #include "core/base/Settings.h"
 #include "core/context/Entry.h"
+#include "core/process/Service.h"
 #include "trace/Interface.h"
 
 using namespace gpuasync;
@@ -61,8 +62,8 @@ static void listen(TraceService &to, uint32_t kind) {
 // The process's settings
 //===----------------------------------------------------------------------===//
 
-extern "C" void gpuasyncOpenListeners(Status &out) noexcept {
-  out = guard([]() -> Status {
+static Status openListeners() {
+  return guard([]() -> Status {
     TraceService *opened = nullptr;
     if (setting("GPU_ASYNC_TRACE"))
       return openService("GPU_ASYNC_TRACE", opened);
@@ -85,11 +86,11 @@ extern "C" void gpuasyncOpenListeners(Status &out) noexcept {
   });
 }
 
-extern "C" void gpuasyncStartListening(Status &out) noexcept {
+static Status startListening() {
   TraceService *opened = service.load(std::memory_order_acquire);
   if (!opened)
-    return;
-  out = guard([&]() -> Status {
+    return Status();
+  return guard([&]() -> Status {
     if (const char *file = setting("GPU_ASYNC_TRACE")) {
       RETURN_IF_ERROR(opened->begin(file));
       listen(*opened, ListenTrace);
@@ -101,6 +102,20 @@ extern "C" void gpuasyncStartListening(Status &out) noexcept {
     return Status();
   });
 }
+
+namespace {
+class Listening final : public Service {
+  Status openListeners() const override { return ::openListeners(); }
+  Status startListening() const override { return ::startListening(); }
+};
+} // namespace
+
+namespace gpuasync {
+const Service &traceService() noexcept {
+  static constexpr Listening service;
+  return service;
+}
+} // namespace gpuasync
 
 //===----------------------------------------------------------------------===//
 // Contexts

@@ -18,9 +18,9 @@ DEVICE = PROCESS + ["drivers"]
 COMMANDS = DEVICE + ["core/command"]
 POINTS = COMMANDS + ["core/timepoint"]
 POOLS = POINTS + ["core/pool"]
-CONTEXTS = POOLS + ["core/context"]
-MODULES = CONTEXTS + ["core/module"]
-ENTRIES = MODULES + ["core/abi"]
+MODULES = POOLS + ["core/module"]
+CONTEXTS = MODULES + ["core/context"]
+ENTRIES = CONTEXTS + ["core/abi"]
 MAY_INCLUDE = {
     # The base of every room, then devices, then the shim.
     "core/base": [],
@@ -33,15 +33,19 @@ MAY_INCLUDE = {
     "drivers/cpu": COMMANDS,
     "core/timepoint": COMMANDS,
     "core/pool": POINTS,
-    "core/context": POOLS,
-    "core/module": CONTEXTS,
-    "core/abi": MODULES,
+    "core/module": POOLS,
+    "core/context": MODULES,
+    "core/abi": CONTEXTS,
     # Services stand on the shim.
+    "core/services": PROCESS,
+    "core/modulepolicy": ENTRIES,
+    "core/mirrors": ENTRIES,
+    "core/fallback": ENTRIES + ["compat/session"],
     "core/region": ENTRIES,
-    "core/stats": ENTRIES + ["core/region"],
+    "core/stats": ENTRIES,
     "compat/session": ENTRIES,
     "trace": ENTRIES,
-    "cache": BASE + ["drivers"],
+    "cache": DEVICE,
     # Libraries of their own.
     "check": ENTRIES,
     "check/adversary": COMMANDS + ["drivers/cpu"],

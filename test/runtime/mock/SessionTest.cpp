@@ -7,7 +7,7 @@
 
 #include "compat/session/Session.h"
 #include "Fixture.h"
-#include "core/module/Program.h"
+#include "core/context/Program.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "WatchedDriver.h"
+#include "core/modulepolicy/ModulePolicy.h"
 
 #include <gtest/gtest.h>
 
@@ -415,7 +416,7 @@ TEST_F(ModuleCacheTest, WhatIsInUseStays_C07) {
   }).join();
   EXPECT_EQ(watch().unloads, 0u);
   // A frame that begins just after the context was seen idle is seen too.
-  context.get()->modules.trim(nullptr);
+  ContextModulePolicy::of(*context.get()).trim(nullptr);
   EXPECT_EQ(watch().unloads, 1u); // of `other`
   EXPECT_TRUE(program.run(0, 1));
   EXPECT_EQ(watch().loads, 3u);

@@ -13,7 +13,7 @@
 #include "CpuKernel.h"
 #include "Sites.h"
 #include "core/context/ContextImpl.h"
-#include "core/module/Program.h"
+#include "core/context/Program.h"
 #include "drivers/DeviceWrapper.h"
 #include "drivers/cuda/CudaDriver.h"
 #include "gpuasync/Context.h"

@@ -9,7 +9,7 @@
 #include "compat/session/Session.h"
 #include "core/abi/Frame.h"
 #include "core/context/Entry.h"
-#include "core/module/Program.h"
+#include "core/context/Program.h"
 
 #include <new>
 

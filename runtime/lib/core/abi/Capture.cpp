@@ -55,7 +55,7 @@ Status gpuasync::joinCapture(Frame &frame, NativeStream stream,
   frame.first.capture = capture->id;
   frame.capture = capture.release(); // also after an error: leave undoes it
   context.modules.keepForGraph(*frame.first.instance, *frame.function);
-  context.mirrors.keepForGraph();
+  forEachService([&](const Service &each) { each.frameCaptured(frame); });
   return status;
 }
 

@@ -8,7 +8,7 @@
 
 #include "core/abi/Capture.h"
 #include "core/context/Entry.h"
-#include "core/module/Program.h"
+#include "core/context/Program.h"
 #include "gpuasync/Check.h"
 #include "gpuasync/Context.h"
 

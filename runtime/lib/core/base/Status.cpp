@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "core/base/StatusImpl.h"
+#include "gpuasync/Program.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,6 +130,13 @@ uint32_t gpuasync_status_get_code(const gpuasync_status *status) noexcept {
 const char *
 gpuasync_status_get_message(const gpuasync_status *status) noexcept {
   return status ? status->message : "";
+}
+
+gpuasync_status *gpuasync_status_make(uint32_t code,
+                                      const char *message) noexcept {
+  return makeStatus(code ? code : uint32_t(GPUASYNC_DRIVER_ERROR), "%s",
+                    message ? message : "unknown error")
+      .release();
 }
 
 void gpuasync_status_free(gpuasync_status *status) noexcept {

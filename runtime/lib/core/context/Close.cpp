@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "core/context/Entry.h"
-#include "core/module/Program.h"
+#include "core/context/Program.h"
 #include "core/pool/DeviceUse.h"
-#include "core/region/Regions.h"
+#include "core/process/Service.h"
 
 #include <algorithm>
 #include <chrono>
@@ -118,9 +118,7 @@ bool gpuasync_context::drainRetired(const Entering *entering) {
       QuiesceScope pause(*this);
       if (!pause.begun() || !isQuiescent(pin))
         return round != 0;
-      carryOutRetired();
-      if (modules.wantsTrim())
-        modules.trim(entering);
+      carryOutRetired(entering);
     }
     // Another thread that retired a module during the pause found the context
     // paused, and left the module to this thread.
@@ -140,21 +138,14 @@ void gpuasync_context::drainRetired() {
     (void)noteFault(std::move(current.status));
 }
 
-void gpuasync_context::carryOutRetired() {
+void gpuasync_context::carryOutRetired(const Entering *entering) {
   retiredCount.store(0); // what comes from here on may be seen or not
-  Regions::Gone graphs;
-  {
-    std::lock_guard<std::mutex> lock(poolMutex);
-    for (Instance *instance : instances)
-      if (Regions *regions = instance->regions.load()) {
-        regions->takeRetired(graphs);
-        regions->noteIdle();
-      }
-  }
-  destroyGraphs(*this, graphs);
+  forEachService(
+      [&](const Service &each) { each.contextQuiescent(*this, entering); });
+  modules.unloadMarked();
   streams.destroyRetired();
   registrations.unregister(/*all=*/false);
-  mirrors.freeGivenUp();
+  uploads.freeGivenUp();
   memory.trimToLimit();
 }
 
@@ -249,9 +240,7 @@ Status gpuasync_context::giveBack(int64_t timeoutNs) {
   }
   if (lost.load())
     return check();
-  carryOutRetired();
-  if (modules.wantsTrim())
-    modules.trim(nullptr);
+  carryOutRetired(nullptr);
   memory.trim();
   return Status();
 }
@@ -267,6 +256,42 @@ static void keepLabels(gpuasync_context &context, Registration *registration) {
   context.registrations.keepLabels(registration);
   context.events.keepLabels(registration);
   context.streams.forgetSites(registration);
+}
+
+/// Stops new frames on an instance and waits until none is left. An error if
+/// the calling thread itself is in one, or the time is over.
+static Status retireInstance(gpuasync_context &context, Instance &instance,
+                             const Deadline &deadline) {
+  {
+    // Under the lock, so that it is not taken for a moment's retirement.
+    std::lock_guard<std::mutex> lock(context.poolMutex);
+    instance.retired.store(true, std::memory_order_seq_cst);
+    instance.paused = false;
+  }
+  retirements.fetch_add(1, std::memory_order_seq_cst);
+  for (int round = 0;; ++round) {
+    bool busy = false, mine = false;
+    {
+      std::lock_guard<std::mutex> lock(context.poolMutex);
+      for (Pin *pin : instance.pins)
+        busy |= pin->count.load(std::memory_order_seq_cst) != 0;
+    }
+    if (!busy)
+      return Status();
+    if (currentThread)
+      for (OpenFrame *frame = currentThread->innermost; frame;
+           frame = frame->outer)
+        frame->forEachDevice(
+            [&](DeviceUse &use) { mine |= use.instance == &instance; });
+    if (mine)
+      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                        "this thread is inside a frame of program '%s'",
+                        instance.program->name);
+    if (deadline.over())
+      return makeStatus(GPUASYNC_TIMEOUT, "a frame of program '%s' did not end",
+                        instance.program->name);
+    pauseFor(round);
+  }
 }
 
 Status gpuasync_context::forgetProgram(Registration *registration,
@@ -313,6 +338,8 @@ Status gpuasync_context::forgetProgram(Registration *registration,
   keepLabels(*this, registration);
   ThreadContext *slot = threadState().slotFor(this);
   for (Instance *instance : gone) {
+    forEachService(
+        [&](const Service &each) { each.instanceEnding(*instance); });
     uint32_t held = modules.dropInstance(*instance);
     for (uint32_t i = 0; i < held; ++i)
       slot->counters.modules.destroy();
@@ -441,27 +468,11 @@ Status gpuasync_context::awaitAbandoned(const Deadline &deadline) {
   return lost.load() ? Status() : std::move(status);
 }
 
-/// Lists what the program still holds and gives everything to the driver. No
-/// frame is open, all work is done (or the device is lost).
+/// Gives everything to the driver. No frame is open, all work is done (or the
+/// device is lost).
 void gpuasync_context::reclaim() {
   bool alive = !lost.load();
-  struct Lines {
-    std::vector<std::string> kept;
-    bool complete = true;
-  } lines;
-  gpuasync_leaks_list(
-      this,
-      [](void *user, const char *line) {
-        auto &all = *static_cast<Lines *>(user);
-        try {
-          all.kept.push_back(line);
-        } catch (const std::bad_alloc &) {
-          all.complete = false;
-        }
-      },
-      &lines);
-  if (!lines.complete)
-    throw std::bad_alloc();
+  forEachService([&](const Service &each) { each.contextEnding(*this); });
   staging.dropOrphans();
   {
     std::lock_guard<std::mutex> lock(poolMutex);
@@ -475,14 +486,9 @@ void gpuasync_context::reclaim() {
   streams.destroy(alive);
   callerStreams.destroy();
   registrations.unregister(/*all=*/true);
-  mirrors.forgetAll();
   uploads.destroy(alive);
   // Timepoints of free memory have events, so memory goes before them.
   memory.destroy(alive);
-  {
-    std::lock_guard<std::mutex> lock(poolMutex);
-    leaks = std::move(lines.kept);
-  }
   events.destroy(alive);
   timepoints.destroy(alive);
   if (StreamMemory *pool = driver->extensions.memory; pool && alive)
@@ -589,6 +595,8 @@ Status gpuasync_context::closeOnce() {
       events.forEachExported([&](const Origin &) { ++heldEvents; });
       ThreadContext *slot = threadState().slotFor(this);
       for (Instance *instance : all) {
+        forEachService(
+            [&](const Service &each) { each.instanceEnding(*instance); });
         uint32_t count = modules.dropInstance(*instance);
         for (uint32_t i = 0; i < count; ++i)
           slot->counters.modules.destroy();

@@ -7,7 +7,7 @@
 
 #include "gpuasync/Context.h"
 #include "core/context/Entry.h"
-#include "core/module/Program.h"
+#include "core/context/Program.h"
 #include "core/pool/DeviceUse.h"
 
 #include <algorithm>

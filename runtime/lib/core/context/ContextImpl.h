@@ -10,8 +10,8 @@
 // taken alone or in this order:
 //   Process::mutex, waitMutex, StagingPool's of the orphans, poolMutex,
 //   StreamPool, CallerStreams, StagingPool, MemoryPool, Timepoints;
-//   ModuleCache, EventPool, Registrations, Residents: after poolMutex, and
-//   nothing in them.
+//   ModuleCache, EventPool, Registrations, DeviceMirrorCache: after poolMutex,
+//   and nothing in them but Uploads' list of what was given up.
 // None is held over a driver call that may block on the device, but waitMutex,
 // MemoryPool's of the service stream and Uploads', which guard only that.
 //
@@ -22,7 +22,7 @@
 
 #include "core/module/ModuleCache.h"
 #include "core/pool/ContextPools.h"
-#include "core/pool/DeviceMirrorCache.h"
+#include "core/process/Service.h"
 #include "gpuasync/Stats.h"
 
 #include <map>
@@ -72,7 +72,8 @@ struct gpuasync_context : gpuasync::ContextPools {
   /// each a part. Under waitMutex.
   std::vector<gpuasync_context *> predecessors;
 
-  alignas(64) gpuasync::DeviceMirrorCache mirrors{*this};
+  /// Of the service that keeps device mirrors; null without it.
+  std::unique_ptr<gpuasync::ServicePart> mirrors;
 
   std::vector<std::string> leaks; ///< after close; under poolMutex
   std::mutex choicesMutex;        ///< taken before no other lock
@@ -142,8 +143,8 @@ struct gpuasync_context : gpuasync::ContextPools {
   bool drainRetired(const gpuasync::Entering *entering);
   /// The same outside of frames, where the context need not be current.
   void drainRetired();
-  /// The context rests, and a Pause keeps it so.
-  void carryOutRetired();
+  /// The context rests, and a Pause keeps it so. `entering`: see isIdle.
+  void carryOutRetired(const gpuasync::Entering *entering);
   /// gpuasync_context_trim. [blocks]
   gpuasync::Status giveBack(int64_t timeoutNs);
   /// Describes why the context is not idle. `prefix` stands before a list of

@@ -2,15 +2,15 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// See ModuleCache.h. No lock is held over a call of the driver's or a hook.
+// See ModuleCache.h. No lock is held over a call of the driver's or the
+// maker's.
 //===----------------------------------------------------------------------===//
 
-#include "core/base/Settings.h"
-#include "core/context/ContextImpl.h"
-#include "core/region/Regions.h"
+#include "core/module/ModuleCache.h"
+#include "core/base/Uncancelled.h"
+#include "core/pool/ContextPools.h"
 
 #include <algorithm>
-#include <stdlib.h>
 #include <string.h>
 #include <tuple>
 
@@ -46,7 +46,7 @@ static std::string describeImage(const gpuasync_image &image) {
 }
 
 /// Why each image that does not fit does not: "PTX sm_100: for a newer chip".
-static std::string listMisfits(gpuasync_context &context,
+static std::string listMisfits(ContextPools &context,
                                const gpuasync_module &module) {
   std::string list;
   for (uint32_t i = 0; i < module.imageCount; ++i) {
@@ -57,8 +57,7 @@ static std::string listMisfits(gpuasync_context &context,
   return list;
 }
 
-static Status noImage(gpuasync_context &context,
-                      const gpuasync_module &module) {
+static Status noImage(ContextPools &context, const gpuasync_module &module) {
   std::string misfits = listMisfits(context, module);
   return makeStatus(
       GPUASYNC_NOT_FOUND, "module '%s' has no image for %s%s%s%s; it has %s",
@@ -131,27 +130,6 @@ ModuleKey ModuleCache::makeKey(const Registration &registration, uint32_t index,
 }
 
 //===----------------------------------------------------------------------===//
-// Settings
-//===----------------------------------------------------------------------===//
-
-Status ModuleCache::readSettings() {
-  RETURN_IF_ERROR(sizeSetting("GPU_ASYNC_MODULE_BYTES", 0, limits.bytes));
-  RETURN_IF_ERROR(
-      wholeSetting("GPU_ASYNC_MODULE_ENTRIES", 0, UINT64_MAX, limits.entries));
-  return wordSetting("GPU_ASYNC_MODULE_KEEP", "0", "1", limits.keep);
-}
-
-void ModuleCache::setHooks(std::shared_ptr<ModuleHooks> wanted) {
-  std::lock_guard<std::mutex> lock(mutex);
-  hooks.swap(wanted);
-}
-
-void ModuleCache::setLimits(const Limits &wanted) {
-  std::lock_guard<std::mutex> lock(mutex);
-  limits = wanted;
-}
-
-//===----------------------------------------------------------------------===//
 // Loading
 //===----------------------------------------------------------------------===//
 
@@ -207,9 +185,9 @@ Status ModuleCache::loadImage(Instance &instance, uint32_t index,
   std::unique_lock<std::mutex> lock(mutex);
   if (slot.functions.load(std::memory_order_relaxed))
     return Status();
-  std::shared_ptr<ModuleHooks> used = hooks;
-  if (image && image->format == GPUASYNC_IMAGE_DATA)
-    used = nullptr;
+  std::shared_ptr<ModuleMaker> used;
+  if (policy && !(image && image->format == GPUASYNC_IMAGE_DATA))
+    used = policy->maker();
   ModuleKey key = makeKey(*instance.registration, index, image,
                           used ? used->options : std::string());
   auto found = entries.find(key);
@@ -235,29 +213,24 @@ Status ModuleCache::loadImage(Instance &instance, uint32_t index,
     } // else another thread gave it to this instance meanwhile
     return Status();
   }
-  const Source source = {instance.program, &instance.program->modules[index],
-                         image, &entering};
+  const ModuleSource source = {
+      instance.program, &instance.program->modules[index], image, &entering};
   Entry entry;
   RETURN_IF_ERROR(make(std::move(key), source, used, lock, entry));
   outcome.loaded = true;
   if (!slot.module) {
     outcome.attached = true;
     attach(slot, *entry);
-  } else if (!limits.keep) {
-    // Another thread gave the instance another one meanwhile: the hooks were
+  } else if (!policy || !policy->keepsUnheld()) {
+    // Another thread gave the instance another one meanwhile: the maker was
     // changed. Frames use that, so nobody needs this one.
     markForUnloading(*entry);
   }
   return Status();
 }
 
-const gpuasync_module_hooks &ModuleCache::foreign(const ModuleHooks &hooks) {
-  context.driver->suspend();
-  return hooks.calls;
-}
-
-Status ModuleCache::make(ModuleKey key, const Source &source,
-                         const std::shared_ptr<ModuleHooks> &used,
+Status ModuleCache::make(ModuleKey key, const ModuleSource &source,
+                         const std::shared_ptr<ModuleMaker> &used,
                          std::unique_lock<std::mutex> &lock, Entry &entry) {
   entry = std::make_shared<LoadedModule>();
   entry->key = std::move(key);
@@ -278,28 +251,9 @@ Status ModuleCache::make(ModuleKey key, const Source &source,
     entries.erase(entry->key);
   }
   entry->settled.notify_all();
-  if (status.ok() && (released || beyondLimits(0)))
+  if (status.ok() && (released || isBeyondLimits(0)))
     context.retiredCount.fetch_add(1, std::memory_order_relaxed);
   return status;
-}
-
-Status ModuleCache::insert(const Registration &registration, uint32_t index,
-                           const gpuasync_image &image) {
-  const gpuasync_module &module = registration.program->modules[index];
-  std::vector<const gpuasync_image *> images =
-      rankImages(context.kind, context.ordinal, module);
-  std::unique_lock<std::mutex> lock(mutex);
-  ModuleKey key =
-      makeKey(registration, index, images.empty() ? nullptr : images.front(),
-              hooks ? hooks->options : std::string());
-  if (entries.count(key))
-    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                      "module '%s' is loaded already; insert it before the "
-                      "first frame, or release it first",
-                      module.name);
-  Entry entry;
-  return make(std::move(key), {registration.program, &module, &image, nullptr},
-              nullptr, lock, entry);
 }
 
 namespace {
@@ -316,25 +270,8 @@ struct AtEnd {
 };
 } // namespace
 
-static Status hookFailed(const char *hook, const gpuasync_module &module,
-                         const Status &status) {
-  return makeStatus(status.code(), "the %s hook failed for module '%s': %s",
-                    hook, module.name, status.message());
-}
-
-gpuasync_module_request ModuleCache::requestFor(const Source &source,
-                                                const gpuasync_image *image) {
-  return {sizeof(gpuasync_module_request),
-          &context,
-          context.device.c_str(),
-          context.info.arch,
-          source.program,
-          source.module,
-          image};
-}
-
-Status ModuleCache::produce(LoadedModule &entry, const Source &source,
-                            const std::shared_ptr<ModuleHooks> &used) noexcept
+Status ModuleCache::produce(LoadedModule &entry, const ModuleSource &source,
+                            const std::shared_ptr<ModuleMaker> &used) noexcept
     try {
   const gpuasync_module &module = *source.module;
   // There is one also for a module without kernels: it says "loaded".
@@ -346,16 +283,11 @@ Status ModuleCache::produce(LoadedModule &entry, const Source &source,
     image = *source.image;
   bool compiled = false;
   AtEnd discard([&] {
-    if (compiled && used->calls.discard)
-      foreign(*used).discard(used->calls.user, &image);
+    if (compiled)
+      used->discard(image);
   });
-  if (used && used->calls.compile) {
-    gpuasync_module_request request = requestFor(source, source.image);
-    int64_t start = nowNs();
-    Status status(foreign(*used).compile(used->calls.user, &request, &image));
-    compileNs.fetch_add(uint64_t(nowNs() - start), std::memory_order_relaxed);
-    if (!status.ok())
-      return hookFailed("compile", module, status);
+  if (used) {
+    RETURN_IF_ERROR(used->compile(source, image));
     compiled = image.data != (source.image ? source.image->data : nullptr);
   }
   if (!image.format)
@@ -371,16 +303,17 @@ Status ModuleCache::produce(LoadedModule &entry, const Source &source,
                       describeImage(image).c_str(), module.name,
                       context.device.c_str(), why.c_str());
   entry.bytes = image.size;
+  const bool mayMakeRoom = policy && source.entering;
   bool beyond = false;
-  {
+  if (mayMakeRoom) {
     std::lock_guard<std::mutex> lock(mutex);
-    beyond = beyondLimits(entry.bytes);
+    beyond = isBeyondLimits(entry.bytes);
   }
-  if (beyond && source.entering)
-    (void)makeRoom(*source.entering, entry.bytes, /*everything=*/false);
+  if (beyond)
+    (void)policy->makeRoom(*source.entering, entry.bytes, /*everything=*/false);
   Status status = loadProduct(entry, source, image, used);
-  if (status.code() == GPUASYNC_OUT_OF_MEMORY && source.entering &&
-      makeRoom(*source.entering, entry.bytes, /*everything=*/true))
+  if (status.code() == GPUASYNC_OUT_OF_MEMORY && mayMakeRoom &&
+      policy->makeRoom(*source.entering, entry.bytes, /*everything=*/true))
     status = loadProduct(entry, source, image, used);
   if (status.ok() && image.format != GPUASYNC_IMAGE_DATA)
     context.physicalModules.fetch_add(1, std::memory_order_relaxed);
@@ -393,20 +326,6 @@ Status ModuleCache::produce(LoadedModule &entry, const Source &source,
                     source.module->name);
 }
 
-// Others may use the context meanwhile, and then nothing can be unloaded.
-bool ModuleCache::makeRoom(const Entering &entering, uint64_t bytes,
-                           bool everything) {
-  if (!context.isQuiescent(entering.pin))
-    return false;
-  QuiesceScope pause(context);
-  if (!pause.begun() || !context.isQuiescent(entering.pin))
-    return false;
-  trim(&entering, bytes, everything);
-  if (everything)
-    context.memory.trim();
-  return true;
-}
-
 /// Equal arrays of several programs are one copy, but not where the program's
 /// own is as good.
 Status ModuleCache::loadData(LoadedModule &entry, const gpuasync_image &image) {
@@ -415,46 +334,27 @@ Status ModuleCache::loadData(LoadedModule &entry, const gpuasync_image &image) {
     return Status();
   RETURN_IF_ERROR(context.uploads.make(image.data, image.size, entry.copy));
   entry.functions[0] = entry.copy->pointer;
-  threadState().slotFor(&context)->counters.constantUploads.add(1);
+  threadState().slotFor(&context.context)->counters.constantUploads.add(1);
   return Status();
 }
 
-Status ModuleCache::loadProduct(LoadedModule &entry, const Source &source,
+Status ModuleCache::loadProduct(LoadedModule &entry, const ModuleSource &source,
                                 const gpuasync_image &image,
-                                const std::shared_ptr<ModuleHooks> &used) {
-  const gpuasync_module &module = *source.module;
+                                const std::shared_ptr<ModuleMaker> &used) {
   int64_t start = nowNs();
   AtEnd count([&] {
     loadNs.fetch_add(uint64_t(nowNs() - start), std::memory_order_relaxed);
   });
   if (image.format == GPUASYNC_IMAGE_DATA)
     return loadData(entry, image);
-  if (used && used->calls.load) {
-    gpuasync_module_request request = requestFor(source, &image);
-    void *made = nullptr;
-    Status status(foreign(*used).load(used->calls.user, &request, &made));
-    if (!status.ok())
-      return hookFailed("load", module, status);
-    if (made) {
-      AtEnd undo([&] {
-        if (used->calls.unload)
-          foreign(*used).unload(used->calls.user, made);
-      });
-      ForeignObjects *objects = context.driver->extensions.foreign;
-      status = objects ? objects->adoptModule(module, image, made, entry.native,
-                                              entry.functions.get())
-                       : makeStatus(GPUASYNC_UNSUPPORTED,
-                                    "%s adopts no modules of others",
-                                    context.device.c_str());
-      if (!status.ok())
-        return status;
-      undo.armed = false;
-      entry.foreign = made;
-      entry.hooks = used;
+  if (used) {
+    RETURN_IF_ERROR(used->load(source, image, entry));
+    if (entry.foreign) {
+      entry.maker = used;
       return Status();
     }
   }
-  return context.driver->loadModule(module, image, entry.native,
+  return context.driver->loadModule(*source.module, image, entry.native,
                                     entry.functions.get());
 }
 
@@ -477,8 +377,8 @@ void ModuleCache::unload(const std::vector<Entry> &gone) {
       continue;
     // On a lost device the driver frees its own part only.
     context.driver->unloadModule(entry->native);
-    if (!context.lost.load() && entry->foreign && entry->hooks->calls.unload)
-      foreign(*entry->hooks).unload(entry->hooks->calls.user, entry->foreign);
+    if (!context.lost.load() && entry->foreign)
+      entry->maker->unload(entry->foreign);
     context.physicalModules.fetch_sub(1, std::memory_order_relaxed);
   }
 }
@@ -490,16 +390,6 @@ void ModuleCache::markForUnloading(LoadedModule &entry) {
 }
 
 uint32_t ModuleCache::dropInstance(Instance &instance) {
-  if (Regions *regions = instance.regions.load()) {
-    Regions::Gone graphs;
-    regions->takeAll(graphs);
-    destroyGraphs(context, graphs);
-    // Without memory nothing is told of them.
-    (void)guard([&] {
-      regions->keepTunings();
-      return Status();
-    });
-  }
   uint32_t held = 0;
   std::lock_guard<std::mutex> lock(mutex);
   for (uint32_t i = 0; i < instance.moduleCount; ++i) {
@@ -511,7 +401,8 @@ uint32_t ModuleCache::dropInstance(Instance &instance) {
     if (module->holders)
       continue;
     module->captured = false;
-    bool kept = limits.keep && !module->key.registration && !beyondLimits(0);
+    bool kept = policy && policy->keepsUnheld() && !module->key.registration &&
+                !isBeyondLimits(0);
     if (!module->waiters && !kept)
       markForUnloading(*module);
   }
@@ -534,18 +425,35 @@ void ModuleCache::dropProgram(uint64_t registrationId) {
       markForUnloading(*entry);
 }
 
-void ModuleCache::unloadRest() {
+template <typename Wanted>
+void ModuleCache::unloadUnheld(Wanted wanted) {
   std::vector<Entry> gone;
   {
     std::lock_guard<std::mutex> lock(mutex);
     gone.reserve(entries.size());
     for (auto at = entries.begin(); at != entries.end();) {
       Entry entry = (at++)->second;
-      if (!entry->holders && entry->state == LoadedModule::State::Ready)
+      if (!entry->holders && entry->state == LoadedModule::State::Ready &&
+          wanted(*entry))
         erase(entry, gone);
     }
   }
   unload(gone);
+}
+
+void ModuleCache::unloadMarked() {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (!released)
+      return;
+  }
+  unloadUnheld([](const LoadedModule &module) {
+    return module.released && !module.waiters && !module.captured;
+  });
+}
+
+void ModuleCache::unloadRest() {
+  unloadUnheld([](const LoadedModule &) { return true; });
 }
 
 void ModuleCache::keepForGraph(Instance &instance,
@@ -557,103 +465,6 @@ void ModuleCache::keepForGraph(Instance &instance,
       released -= module->released;
       module->released = false;
     }
-}
-
-uint64_t ModuleCache::markReleased() {
-  std::lock_guard<std::mutex> lock(mutex);
-  uint64_t count = 0;
-  for (auto &[key, entry] : entries)
-    if (entry->state == LoadedModule::State::Ready && !entry->released &&
-        !entry->captured) {
-      entry->released = true;
-      ++count;
-    }
-  released += count;
-  return count;
-}
-
-bool ModuleCache::wantsTrim() {
-  std::lock_guard<std::mutex> lock(mutex);
-  return released || beyondLimits(0);
-}
-
-void ModuleCache::trim(const Entering *entering, uint64_t extraBytes,
-                       bool everything) {
-  std::vector<Entry> gone;
-  Regions::Gone graphs;
-  uint32_t taken = 0;
-  {
-    std::lock_guard<std::mutex> pool(context.poolMutex);
-    std::lock_guard<std::mutex> lock(mutex);
-    // Frames that the pause lets in take this lock before they see a module.
-    auto inUse = [&](const Instance *instance) {
-      for (Pin *pin : instance->pins)
-        if (pin->count.load(std::memory_order_seq_cst) >
-            (entering && pin == entering->pin ? 1u : 0u))
-          return true;
-      return false;
-    };
-    using Place = std::pair<Instance *, uint32_t>;
-    std::map<const LoadedModule *, std::vector<Place>> holders;
-    for (Instance *instance : context.instances)
-      for (uint32_t i = 0; i < instance->moduleCount; ++i)
-        if (LoadedModule *module = instance->modules[i].module) {
-          holders[module].push_back({instance, i});
-          for (Pin *pin : instance->pins)
-            module->lastUse = std::max(module->lastUse, pin->lastUse(i));
-        }
-    auto needed = [&](const LoadedModule *module) {
-      if (!entering || (module->released && !entering->loading))
-        return false;
-      const gpuasync_function &function = *entering->function;
-      for (uint32_t i = 0; i < function.moduleCount; ++i)
-        if (function.modules[i] < function.program->moduleCount &&
-            entering->pin->instance->modules[function.modules[i]].module ==
-                module)
-          return true;
-      return false;
-    };
-    std::vector<Entry> candidates;
-    for (auto &[key, entry] : entries)
-      if (entry->state == LoadedModule::State::Ready && !entry->waiters &&
-          !entry->captured && !needed(entry.get()))
-        candidates.push_back(entry);
-    std::sort(candidates.begin(), candidates.end(),
-              [](const Entry &a, const Entry &b) {
-                return std::make_pair(!a->released, a->lastUse) <
-                       std::make_pair(!b->released, b->lastUse);
-              });
-    gone.reserve(candidates.size());
-    for (const Entry &entry : candidates) {
-      if (!entry->released && !everything && !beyondLimits(extraBytes))
-        break;
-      std::vector<Place> &places = holders[entry.get()];
-      if (std::any_of(places.begin(), places.end(),
-                      [&](const Place &place) { return inUse(place.first); }))
-        continue;
-      for (auto &[instance, index] : places) {
-        detach(instance->modules[index]);
-        if (Regions *regions = instance->regions.load())
-          regions->takeAll(graphs);
-      }
-      taken += static_cast<uint32_t>(places.size());
-      evictions += !entry->released;
-      erase(entry, gone);
-    }
-  }
-  destroyGraphs(context, graphs);
-  unload(gone);
-  {
-    // What a frame has begun to use meanwhile goes another time.
-    std::lock_guard<std::mutex> lock(mutex);
-    if (released)
-      context.retiredCount.fetch_add(1, std::memory_order_relaxed);
-  }
-  if (!taken)
-    return;
-  ThreadContext *slot = threadState().slotFor(&context);
-  for (; taken; --taken)
-    slot->counters.modules.destroy();
 }
 
 size_t ModuleCache::size() {

@@ -4,6 +4,7 @@
 //
 // Program x context -> instance -> loaded modules. Equal content is loaded once
 // per context; one thread loads a key while the others wait for that key only.
+// Limits, hooks and eviction are those of a ModulePolicy, if there is one.
 //===----------------------------------------------------------------------===//
 //
 // A module is *held* by the instances (programs) that it was given to, and *in
@@ -28,6 +29,7 @@
 #include "core/base/StatusImpl.h"
 #include "core/command/Fragment.h"
 #include "core/pool/Origin.h"
+#include "core/process/Service.h"
 #include "drivers/Driver.h"
 #include "gpuasync/Program.h"
 
@@ -43,7 +45,7 @@ struct gpuasync_context;
 
 namespace gpuasync {
 
-class Regions;
+struct ContextPools;
 struct PoolAllocation;
 struct Pin;
 struct ThreadState;
@@ -73,10 +75,7 @@ struct ModuleKey {
   bool operator<(const ModuleKey &other) const;
 };
 
-struct ModuleHooks {
-  gpuasync_module_hooks calls{};
-  std::string options;
-};
+class ModuleMaker;
 
 /// One loaded image. Shared by the instances whose content is equal.
 struct LoadedModule {
@@ -87,8 +86,8 @@ struct LoadedModule {
   Status error;
   NativeModule native = nullptr;
   LineArray<NativeFunction> functions;
-  void *foreign = nullptr;            ///< what the load hook made
-  std::shared_ptr<ModuleHooks> hooks; ///< of `foreign`
+  void *foreign = nullptr;            ///< what the maker loaded
+  std::shared_ptr<ModuleMaker> maker; ///< of `foreign`
   PoolAllocation *copy = nullptr;     ///< of constant data
   uint64_t bytes = 0;                 ///< of its image
   uint32_t holders = 0;               ///< instances
@@ -119,9 +118,9 @@ struct alignas(64) Instance {
   bool paused = false;
   std::atomic<uint32_t> references{1};
   std::vector<Pin *> pins; ///< under the context's poolMutex
-  /// Made with the first region.
-  std::atomic<Regions *> regions{nullptr};
-  ~Instance();
+  /// Of the service that records regions; made with the first one.
+  std::atomic<ServicePart *> regions{nullptr};
+  ~Instance() { delete regions.load(std::memory_order_relaxed); }
 
   /// The kernel of a launch's site, with its function.
   Status findKernel(const gpuasync_site *site, const gpuasync_kernel *&kernel,
@@ -180,16 +179,57 @@ struct Entering {
   bool loading = false; ///< it has seen some of its function's modules
 };
 
+/// What is loaded: a module of a program by an image.
+struct ModuleSource {
+  const gpuasync_program *program = nullptr;
+  const gpuasync_module *module = nullptr;
+  const gpuasync_image *image = nullptr; ///< null: none fits
+  const Entering *entering = nullptr;    ///< null: not at frame enter
+};
+
+/// Makes modules in place of the device. Its functions may run unknown code, so
+/// no lock is held.
+class ModuleMaker {
+public:
+  std::string options; ///< part of the keys
+  virtual ~ModuleMaker() = default;
+  /// Puts another image in place of `image`, or leaves it.
+  virtual Status compile(const ModuleSource &source, gpuasync_image &image) = 0;
+  /// The image that `compile` has put is needed no more.
+  virtual void discard(gpuasync_image &image) = 0;
+  /// Loads the image: `entry.foreign` is set then. Else the device loads it.
+  virtual Status load(const ModuleSource &source, const gpuasync_image &image,
+                      LoadedModule &entry) = 0;
+  virtual void unload(void *foreign) = 0;
+};
+
+/// Says which modules stay, and who makes them.
+class ModulePolicy {
+public:
+  virtual ~ModulePolicy() = default;
+
+  //===--- With the cache's mutex held
+
+  /// Null: the device makes all modules.
+  virtual const std::shared_ptr<ModuleMaker> &maker() const = 0;
+  /// Whether modules are to go before `extraBytes` more are loaded.
+  virtual bool isBeyondLimits(uint64_t extraBytes) const = 0;
+  /// Whether modules stay that no program holds.
+  virtual bool keepsUnheld() const = 0;
+
+  //===--- Without locks
+
+  /// Unloads what the limits, or (`everything`) nobody, keeps, and frees idle
+  /// memory, for `bytes` more, if nothing of the context runs but the frame
+  /// that the thread is about to begin or has just begun. Whether it did.
+  virtual bool makeRoom(const Entering &entering, uint64_t bytes,
+                        bool everything) = 0;
+};
+
 class ModuleCache {
 public:
-  explicit ModuleCache(gpuasync_context &context) : context(context) {}
-  /// The limits that the environment gives.
-  Status readSettings();
+  explicit ModuleCache(ContextPools &context) : context(context) {}
 
-  struct Limits {
-    uint64_t bytes = UINT64_MAX, entries = UINT64_MAX;
-    bool keep = false;
-  };
   struct Totals {
     uint64_t entries = 0, bytes = 0, evictions = 0, compileNs = 0, loadNs = 0;
   };
@@ -198,20 +238,13 @@ public:
     bool attached = false; ///< this call gave it to the instance
   };
 
+  /// Null: modules stay while a program holds them. Set before the first load.
+  std::unique_ptr<ModulePolicy> policy;
+
   /// Loads module `index` of the instance unless it is loaded. The context is
   /// current and the calling thread is in `entering`.
   Status load(Instance &instance, uint32_t index, const Entering &entering,
               Outcome &outcome);
-  /// See gpuasync_modules_insert. The context is current.
-  Status insert(const Registration &registration, uint32_t index,
-                const gpuasync_image &image);
-  void setHooks(std::shared_ptr<ModuleHooks> hooks);
-  void setLimits(const Limits &limits);
-
-  /// Unloads what the limits, or (`everything`) nobody, keeps, and frees idle
-  /// memory, for `bytes` more, if nothing of the context runs but the frame
-  /// that the thread is about to begin or has just begun. Whether it did.
-  bool makeRoom(const Entering &entering, uint64_t bytes, bool everything);
 
   /// Takes all modules from an instance that has been retired for good; their
   /// work is over. Those that nobody else holds and nothing keeps are marked
@@ -223,18 +256,9 @@ public:
   /// Work of the function is captured into a graph: its modules stay until the
   /// program is released.
   void keepForGraph(Instance &instance, const gpuasync_function &function);
-  /// Marks everything that is loaded for unloading; returns how many were not
-  /// marked before.
-  uint64_t markReleased();
-  /// Whether trim has something to do.
-  bool wantsTrim();
-  /// Unloads what is marked, and the least recently used ones beyond the limits
-  /// with `extraBytes` more, as far as they are not in use. Nothing of the
-  /// context runs, in a Pause; `entering` is the frame that the thread is about
-  /// to begin,
-  /// or null. `everything`: as if the limits were 0.
-  void trim(const Entering *entering, uint64_t extraBytes = 0,
-            bool everything = false);
+  /// Unloads what is marked and no instance holds. Nothing of the context runs,
+  /// in a Pause.
+  void unloadMarked();
   /// Unloads what no instance holds. Only at the context's end.
   void unloadRest();
 
@@ -247,57 +271,49 @@ public:
   /// Read by every frame, written by cold calls only.
   alignas(64) std::atomic<uint64_t> epoch{1};
 
-private:
-  using Entry = std::shared_ptr<LoadedModule>;
-  struct Source {
-    const gpuasync_program *program = nullptr;
-    const gpuasync_module *module = nullptr;
-    const gpuasync_image *image = nullptr; ///< null: none fits
-    const Entering *entering = nullptr;    ///< null: not at frame enter
-  };
+  //===--- What a policy uses. The mutex is held, but where it says otherwise
 
+  using Entry = std::shared_ptr<LoadedModule>;
   ModuleKey makeKey(const Registration &registration, uint32_t index,
                     const gpuasync_image *image, const std::string &options);
-  Status loadImage(Instance &instance, uint32_t index,
-                   const gpuasync_image *image, const Entering &entering,
-                   Outcome &outcome);
   /// Makes the entry of a key that has none, and publishes it or why there is
   /// none; `lock` is held before and after, but not meanwhile.
-  Status make(ModuleKey key, const Source &source,
-              const std::shared_ptr<ModuleHooks> &hooks,
+  Status make(ModuleKey key, const ModuleSource &source,
+              const std::shared_ptr<ModuleMaker> &maker,
               std::unique_lock<std::mutex> &lock, Entry &entry);
-  /// Makes what `entry` needs; no lock is held.
-  Status produce(LoadedModule &entry, const Source &source,
-                 const std::shared_ptr<ModuleHooks> &hooks) noexcept;
-  Status loadProduct(LoadedModule &entry, const Source &source,
-                     const gpuasync_image &image,
-                     const std::shared_ptr<ModuleHooks> &hooks);
-  Status loadData(LoadedModule &entry, const gpuasync_image &image);
-  gpuasync_module_request requestFor(const Source &source,
-                                     const gpuasync_image *image);
-  /// Hooks, to be called now: they are unknown code.
-  const gpuasync_module_hooks &foreign(const ModuleHooks &hooks);
-  void attach(Instance::Slot &slot, LoadedModule &entry); ///< mutex held
-  void detach(Instance::Slot &slot);                      ///< mutex held
-  /// Nobody holds it: it is unloaded as soon as that may be (mutex held).
-  void markForUnloading(LoadedModule &entry);
-  /// Takes a ready entry out of the table (mutex held; `gone` has room).
+  void detach(Instance::Slot &slot);
+  /// Takes a ready entry out of the table (`gone` has room).
   void erase(const Entry &entry, std::vector<Entry> &gone);
   void unload(const std::vector<Entry> &gone); ///< mutex not held
-  bool beyondLimits(uint64_t extraBytes) const {
-    return entries.size() > limits.entries || bytes > limits.bytes ||
-           extraBytes > limits.bytes - bytes;
-  }
 
-  gpuasync_context &context;
   alignas(64) std::mutex mutex;
   std::map<ModuleKey, Entry> entries;
-  std::shared_ptr<ModuleHooks> hooks;
-  Limits limits;
   uint64_t bytes = 0;    ///< of the ready entries
   uint64_t released = 0; ///< marked entries
   uint64_t evictions = 0;
   std::atomic<uint64_t> compileNs{0}, loadNs{0};
+
+private:
+  Status loadImage(Instance &instance, uint32_t index,
+                   const gpuasync_image *image, const Entering &entering,
+                   Outcome &outcome);
+  /// Makes what `entry` needs; no lock is held.
+  Status produce(LoadedModule &entry, const ModuleSource &source,
+                 const std::shared_ptr<ModuleMaker> &maker) noexcept;
+  Status loadProduct(LoadedModule &entry, const ModuleSource &source,
+                     const gpuasync_image &image,
+                     const std::shared_ptr<ModuleMaker> &maker);
+  Status loadData(LoadedModule &entry, const gpuasync_image &image);
+  void attach(Instance::Slot &slot, LoadedModule &entry); ///< mutex held
+  /// Nobody holds it: it is unloaded as soon as that may be (mutex held).
+  void markForUnloading(LoadedModule &entry);
+  bool isBeyondLimits(uint64_t extraBytes) const {
+    return policy && policy->isBeyondLimits(extraBytes);
+  }
+  template <typename Wanted>
+  void unloadUnheld(Wanted wanted);
+
+  ContextPools &context;
 };
 
 /// The images of `module` that fit the device, best first.

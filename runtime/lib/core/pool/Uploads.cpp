@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "core/pool/ContextPools.h"
+#include "core/pool/HostMemory.h"
 
 #include <algorithm>
 #include <string.h>
@@ -59,7 +60,58 @@ Status Uploads::make(const void *source, uint64_t bytes, PoolAllocation *&out) {
   return Status();
 }
 
+Status Uploads::checkResident(const void *pointer, uint64_t bytes,
+                              bool &isReached) {
+  isReached = true;
+  if (!bytes)
+    return Status();
+  if (!pointer)
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT, "null pointer");
+  if (bytes > INT64_MAX)
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT, "too large: %ju bytes", bytes);
+  RETURN_IF_ERROR(
+      checkHostMemory(pointer, extentOf(bytes), "resident argument"));
+  isReached = context.has(CapHostAccess);
+  return Status();
+}
+
+Status Uploads::makeResident(const void *pointer, uint64_t bytes,
+                             PoolAllocation *&out) {
+  bool ours = false;
+  Status held =
+      context.memory.check(pointer, extentOf(bytes), "resident argument", ours);
+  if (ours)
+    return held;
+  PointerKind kind = context.driver->pointerKind(pointer);
+  if (kind == PointerKind::Device || kind == PointerKind::Managed)
+    return Status();
+  return make(pointer, bytes, out);
+}
+
+void Uploads::giveUp(PoolAllocation *block) {
+  {
+    std::lock_guard<std::mutex> lock(givenUpMutex);
+    givenUp.push(block);
+  }
+  context.retiredCount.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Uploads::freeGivenUp() {
+  auto next = [&] {
+    std::lock_guard<std::mutex> lock(givenUpMutex);
+    return givenUp.pop();
+  };
+  while (PoolAllocation *block = next())
+    context.memory.dropKept(block);
+}
+
+void Uploads::keepGivenUp() {
+  std::lock_guard<std::mutex> lock(givenUpMutex);
+  givenUp = {}; // the pool still has it
+}
+
 void Uploads::destroy(bool alive) {
+  givenUp = {}; // memory goes as a whole
   if (!stream)
     return;
   if (alive)

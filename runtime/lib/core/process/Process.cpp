@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "core/base/Settings.h"
+#include "core/process/Service.h"
 #include "core/process/Thread.h"
 #include "core/process/Tracer.h"
 #include "gpuasync/Context.h"
@@ -125,8 +126,10 @@ static Process *makeProcess(bool isForked, Status listens) {
   // No context is open yet.
   if (made->settings.ok())
     made->settings = std::move(listens);
-  if (made->settings.ok() && gpuasyncStartListening)
-    gpuasyncStartListening(made->settings);
+  forEachService([&](const Service &each) {
+    if (made->settings.ok())
+      made->settings = each.startListening();
+  });
   return made.release();
 }
 
@@ -143,8 +146,11 @@ static Process &makeOnce() {
   // for the loader. A child that was forked meanwhile opens nothing.
   Status listens;
   const pid_t claimed = maker.load();
-  if (gpuasyncOpenListeners && (!claimed || claimed == own))
-    gpuasyncOpenListeners(listens);
+  if (!claimed || claimed == own)
+    forEachService([&](const Service &each) {
+      if (listens.ok())
+        listens = each.openListeners();
+    });
   while (!maker.compare_exchange_strong(before, own) && before == own) {
     if (Process *made = instance.load(std::memory_order_acquire))
       return *made;

@@ -59,15 +59,4 @@ void finishTrace() noexcept;
 
 } // namespace gpuasync
 
-// A service defines these; else they are null. No context is open.
-extern "C" {
-/// Opens the library of whom the environment has listen. No other thread waits
-/// for this one, since the loader's lock may be taken.
-__attribute__((weak)) void
-gpuasyncOpenListeners(gpuasync::Status &out) noexcept;
-/// Begins to listen as the environment says. Once, after the former.
-__attribute__((weak)) void
-gpuasyncStartListening(gpuasync::Status &out) noexcept;
-}
-
 #endif // GPUASYNC_CORE_PROCESS_TRACER_H

@@ -19,20 +19,19 @@ Regions::Regions(Instance &instance) : instance(instance) {
   recorders.reserve(maxExecutables);
 }
 
-Instance::~Instance() { delete regions.load(std::memory_order_relaxed); }
-
 std::atomic<int64_t (*)()> gpuasync::regionClock{nowNs};
 
 /// Those of the frame's instance, made on first use.
 static Regions &regionsOf(Instance &instance) {
-  Regions *regions = instance.regions.load(std::memory_order_acquire);
-  if (__builtin_expect(regions != nullptr, 1))
+  if (Regions *regions = Regions::of(instance);
+      __builtin_expect(regions != nullptr, 1))
     return *regions;
   auto made = std::make_unique<Regions>(instance);
-  if (instance.regions.compare_exchange_strong(regions, made.get(),
+  ServicePart *known = nullptr;
+  if (instance.regions.compare_exchange_strong(known, made.get(),
                                                std::memory_order_acq_rel))
-    regions = made.release();
-  return *regions;
+    return *made.release();
+  return *Regions::of(instance);
 }
 
 static Status begin(Frame &frame, const gpuasync_site *site) {
@@ -224,12 +223,12 @@ void Regions::takeRetired(Gone &gone) {
   retired.clear();
 }
 
-void Regions::takeAll(Gone &gone) {
-  takeRetired(gone);
+void Regions::retireAll() {
   std::lock_guard<std::mutex> lock(mutex);
   for (auto &[key, region] : regions) {
-    gone.reserve(gone.size() + region.idle.size());
-    std::move(region.idle.begin(), region.idle.end(), std::back_inserter(gone));
+    retired.reserve(retired.size() + region.idle.size());
+    std::move(region.idle.begin(), region.idle.end(),
+              std::back_inserter(retired));
     region.idle.clear();
     region.made = 0;
     region.seen.clear();

@@ -57,9 +57,14 @@ struct Executable {
 
 /// Thread safe. Made with the first region of an instance, gone with its
 /// modules, which the graphs hold kernels of.
-class Regions {
+class Regions final : public ServicePart {
 public:
   explicit Regions(Instance &instance);
+  /// Those of an instance; null before its first region.
+  static Regions *of(const Instance &instance) {
+    return static_cast<Regions *>(
+        instance.regions.load(std::memory_order_acquire));
+  }
   Regions(const Regions &) = delete;
 
   /// Of a region: its site, and how often one pass was cut before.
@@ -122,9 +127,10 @@ public:
   void keepTunings();
 
   using Gone = std::vector<std::unique_ptr<Executable>>;
-  /// Takes out what is retired, or all that there is: then no call holds one.
+  /// Takes out what is retired.
   void takeRetired(Gone &gone);
-  void takeAll(Gone &gone);
+  /// Retires all that there is. No call holds one.
+  void retireAll();
   /// Nothing of the context runs, and no call holds an executable: all launches
   /// have ended, those on callers' streams too.
   void noteIdle();

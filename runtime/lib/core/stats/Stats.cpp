@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "core/base/SizedStruct.h"
+#include "core/base/Text.h"
 #include "core/context/Entry.h"
-#include "core/region/Regions.h"
+#include "core/process/Service.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 
 using namespace gpuasync;
@@ -70,44 +70,6 @@ static void subtract(gpuasync_object_stats &from,
 
 namespace {
 
-/// Text in the caller's buffer, cut where that ends.
-class Text {
-public:
-  Text(char *buffer, uint64_t size) : buffer(buffer), size(size) {
-    if (size)
-      *buffer = '\0';
-  }
-  __attribute__((format(printf, 2, 3))) void add(const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    bool fits = used < size;
-    int more = vsnprintf(fits ? buffer + used : nullptr, fits ? size - used : 0,
-                         format, arguments);
-    va_end(arguments);
-    used += more > 0 ? static_cast<uint64_t>(more) : 0;
-  }
-  /// Of the whole text.
-  uint64_t length() const { return used; }
-
-private:
-  char *buffer;
-  uint64_t size, used = 0;
-};
-
-void addQuoted(Text &text, const char *name) {
-  text.add("\"");
-  for (; *name; ++name) {
-    const auto letter = static_cast<unsigned char>(*name);
-    if (letter == '"' || letter == '\\')
-      text.add("\\%c", letter);
-    else if (letter < 0x20)
-      text.add("\\u%04x", letter);
-    else
-      text.add("%c", letter);
-  }
-  text.add("\"");
-}
-
 /// Library calls, and what became of them in graphs.
 void addCalls(Text &text, gpuasync_context &context,
               const gpuasync_stats &stats) {
@@ -122,45 +84,43 @@ void addCalls(Text &text, gpuasync_context &context,
   text.add("}");
 }
 
-/// How regions are played, where the runtime chooses, and what each way took.
-void addTunings(Text &text, gpuasync_context &context) {
-  const char *before = ", \"regions\": [";
-  auto add = [&](const char *file, uint32_t line, uint32_t column,
-                 const ModeTuner &choice) {
-    text.add("%s{\"file\": ", before);
-    before = ", ";
-    addQuoted(text, file);
-    text.add(", \"line\": %u, \"column\": %u, \"play\": \"%s\", "
-             "\"why\": \"%s\", \"median_us\": {",
-             line, column, nameOf(choice.current()), choice.reason());
-    const char *between = "";
-    for (ExecutionMode way :
-         {ExecutionMode::Streams, ExecutionMode::Stream, ExecutionMode::Graph})
-      if (uint64_t ns = choice.median(way)) {
-        text.add("%s\"%s\": %.3f", between, nameOf(way), double(ns) / 1e3);
-        between = ", ";
-      }
-    text.add("}}");
+/// What the program still holds, a line each.
+void addLeaks(gpuasync_context &context, std::vector<std::string> &lines) {
+  auto add = [&](const Origin &origin, const char *format, uint64_t bytes) {
+    char what[80];
+    snprintf(what, sizeof(what), format, bytes);
+    lines.push_back(origin.text());
+    lines.back() += what;
   };
-  {
-    std::lock_guard<std::mutex> lock(context.choicesMutex);
-    for (const PastTuning &past : pastTunings(context))
-      add(past.file.c_str(), past.line, past.column, past.tuner);
-  }
-  {
-    std::lock_guard<std::mutex> lock(context.poolMutex);
-    for (Instance *instance : context.instances)
-      if (Regions *regions = instance->regions.load(std::memory_order_acquire))
-        regions->forEachTuner(
-            [&](const gpuasync_site &site, ModeTuner &choice) {
-              add(gpuasync_site_file(&site), site.line, site.column, choice);
-            });
-  }
-  if (before[2] != '"')
-    text.add("]");
+  context.memory.forEachLive([&](const Origin &origin, uint64_t bytes) {
+    add(origin, ": %" PRIu64 " bytes never freed", bytes);
+  });
+  context.registrations.forEach([&](const Origin &origin, uint64_t bytes) {
+    add(origin, ": registration of %" PRIu64 " bytes never undone", bytes);
+  });
+  if (context.state.load() != gpuasync_context::State::Closed)
+    context.events.forEachExported([&](const Origin &origin) {
+      add(origin, ": event never released", 0);
+    });
 }
 
+class StatsService final : public Service {
+  void contextEnding(gpuasync_context &context) const override {
+    std::vector<std::string> lines;
+    addLeaks(context, lines);
+    std::lock_guard<std::mutex> lock(context.poolMutex);
+    context.leaks = std::move(lines);
+  }
+};
+
 } // namespace
+
+namespace gpuasync {
+const Service &statsService() noexcept {
+  static constexpr StatsService service;
+  return service;
+}
+} // namespace gpuasync
 
 extern "C" {
 
@@ -237,27 +197,13 @@ uint64_t gpuasync_leaks_list(const gpuasync_context *constant,
   if (!context || isForked())
     return 0;
   std::vector<std::string> lines;
-  auto add = [&](const Origin &origin, const char *format, uint64_t bytes) {
-    char what[80];
-    snprintf(what, sizeof(what), format, bytes);
-    lines.push_back(origin.text());
-    lines.back() += what;
-  };
   try {
     {
       std::lock_guard<std::mutex> lock(context->poolMutex);
       lines = context->leaks;
     }
-    context->memory.forEachLive([&](const Origin &origin, uint64_t bytes) {
-      add(origin, ": %" PRIu64 " bytes never freed", bytes);
-    });
-    context->registrations.forEach([&](const Origin &origin, uint64_t bytes) {
-      add(origin, ": registration of %" PRIu64 " bytes never undone", bytes);
-    });
-    if (context->state.load() != gpuasync_context::State::Closed)
-      context->events.forEachExported([&](const Origin &origin) {
-        add(origin, ": event never released", 0);
-      });
+    if (lines.empty()) // else they are all
+      addLeaks(*context, lines);
   } catch (const std::bad_alloc &) {
   }
   if (visitor)
@@ -307,7 +253,8 @@ uint64_t gpuasync_stats_json(const gpuasync_context *context, char *buffer,
   if (!isForked()) { // its locks may be held for ever
     auto &mutableContext = *const_cast<gpuasync_context *>(context);
     addCalls(text, mutableContext, stats);
-    addTunings(text, mutableContext);
+    forEachService(
+        [&](const Service &each) { each.writeStats(mutableContext, text); });
   }
   text.add("}");
   return text.length();

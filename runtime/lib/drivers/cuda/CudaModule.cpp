@@ -7,6 +7,7 @@
 // hands it out.
 //===----------------------------------------------------------------------===//
 
+#include "core/process/Service.h"
 #include "drivers/cuda/CudaDriver.h"
 
 #include "drivers/ImageLinker.h"
@@ -83,16 +84,19 @@ private:
 /// asked to load the PTX itself.
 static bool loadLinked(const VendorTable &table, const gpuasync_image &image,
                        ModuleHandle &module) {
-  if (!gpuasyncLinkImage || !table.linkCreate || !table.linkAdd ||
-      !table.linkComplete || !table.linkDestroy)
+  if (!table.linkCreate || !table.linkAdd || !table.linkComplete ||
+      !table.linkDestroy)
     return false;
   PtxLinker linker(table, image, module);
-  return gpuasyncLinkImage(linker);
+  bool isLoaded = false;
+  forEachService([&](const Service &each) {
+    isLoaded = isLoaded || each.linkImage(linker);
+  });
+  return isLoaded;
 }
 
 void CudaDriver::libraryLoaded() const {
-  if (gpuasyncPrepareLinks)
-    gpuasyncPrepareLinks();
+  forEachService([](const Service &each) { each.prepareLinks(); });
 }
 
 /// "8.8" and what follows it, of ".version 8.8".

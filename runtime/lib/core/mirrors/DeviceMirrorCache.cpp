@@ -5,9 +5,8 @@
 // See DeviceMirrorCache.h.
 //===----------------------------------------------------------------------===//
 
-#include "core/pool/DeviceMirrorCache.h"
+#include "core/mirrors/DeviceMirrorCache.h"
 #include "core/abi/Frame.h"
-#include "core/pool/HostMemory.h"
 #include "gpuasync/Memory.h"
 
 using namespace gpuasync;
@@ -15,15 +14,9 @@ using namespace gpuasync;
 Status DeviceMirrorCache::find(OpenFrame &frame, const void *pointer,
                                uint64_t bytes, void *&out) {
   out = const_cast<void *>(pointer);
-  if (!bytes)
-    return Status();
-  if (!pointer)
-    return makeStatus(GPUASYNC_INVALID_ARGUMENT, "null pointer");
-  if (bytes > INT64_MAX)
-    return makeStatus(GPUASYNC_INVALID_ARGUMENT, "too large: %ju bytes", bytes);
-  RETURN_IF_ERROR(
-      checkHostMemory(pointer, extentOf(bytes), "resident argument"));
-  if (context.has(CapHostAccess))
+  bool isReached = false;
+  RETURN_IF_ERROR(context.uploads.checkResident(pointer, bytes, isReached));
+  if (isReached)
     return Status();
   const Place place = {reinterpret_cast<uintptr_t>(pointer), bytes};
   auto use = [&](Copy &copy) {
@@ -40,8 +33,6 @@ Status DeviceMirrorCache::find(OpenFrame &frame, const void *pointer,
     const Uncancelled uncancelled;
     settled.wait(lock);
   }
-  // All memory first: afterwards nothing may fail any more.
-  givenUp.reserve(givenUp.size() + copies.size() + 1);
   copies.emplace(place, Copy());
   size.store(copies.size(), std::memory_order_release);
   if (longest < bytes)
@@ -63,35 +54,24 @@ Status DeviceMirrorCache::find(OpenFrame &frame, const void *pointer,
   return status;
 }
 
-/// Without a block and without an error it is memory that the device reaches.
 Status DeviceMirrorCache::make(OpenFrame &frame, const void *pointer,
                                uint64_t bytes, PoolAllocation *&out) {
-  bool ours = false;
-  Status held =
-      context.memory.check(pointer, extentOf(bytes), "resident argument", ours);
-  if (ours)
-    return held;
-  PointerKind kind = context.driver->pointerKind(pointer);
-  if (kind == PointerKind::Device || kind == PointerKind::Managed)
-    return Status();
-  Status status = context.uploads.make(pointer, bytes, out);
-  if (status.code() == GPUASYNC_OUT_OF_MEMORY &&
-      context.modules.makeRoom(
+  Status status = context.uploads.makeResident(pointer, bytes, out);
+  if (status.code() == GPUASYNC_OUT_OF_MEMORY && context.modules.policy &&
+      context.modules.policy->makeRoom(
           {frame.useOf(context).pin, frame.function, /*loading=*/true}, bytes,
           /*everything=*/true))
-    status = context.uploads.make(pointer, bytes, out);
-  if (status.ok())
+    status = context.uploads.makeResident(pointer, bytes, out);
+  if (out)
     frame.useOf(context).slot->counters.residentUploads.add(1);
   return status;
 }
 
-/// The mutex is held, and there is room. What a graph may read stays until the
-/// context's end.
+/// The mutex is held. What a graph may read stays until the context's end.
 void DeviceMirrorCache::retire(Copy &copy) {
   if (!copy.block || copy.captured)
     return;
-  givenUp.push_back(copy.block);
-  context.retiredCount.fetch_add(1, std::memory_order_relaxed);
+  context.uploads.giveUp(copy.block);
 }
 
 void DeviceMirrorCache::giveUp(const void *pointer, uint64_t bytes) {
@@ -126,23 +106,58 @@ void DeviceMirrorCache::keepForGraph() {
     copy.captured = true;
 }
 
-void DeviceMirrorCache::freeGivenUp() {
-  std::unique_lock<std::mutex> lock(mutex);
-  // One by one: the room stays, and nothing is allocated.
-  while (!givenUp.empty()) {
-    PoolAllocation *block = givenUp.back();
-    givenUp.pop_back();
-    lock.unlock();
-    context.memory.dropKept(block);
-    lock.lock();
-  }
-}
-
 void DeviceMirrorCache::forgetAll() {
   std::lock_guard<std::mutex> lock(mutex);
   copies.clear();
-  givenUp.clear();
   size.store(0, std::memory_order_release);
+}
+
+//===----------------------------------------------------------------------===//
+// The service
+//===----------------------------------------------------------------------===//
+
+/// The cache of a context; each has one.
+static DeviceMirrorCache &mirrorsOf(gpuasync_context &context) {
+  return static_cast<DeviceMirrorCache &>(*context.mirrors);
+}
+
+namespace {
+class MirrorService final : public Service {
+  Status contextOpening(gpuasync_context &context) const override {
+    context.mirrors = std::make_unique<DeviceMirrorCache>(context);
+    return Status();
+  }
+  void contextEnding(gpuasync_context &context) const override {
+    mirrorsOf(context).forgetAll();
+  }
+  void frameCaptured(Frame &frame) const override {
+    mirrorsOf(*frame.first.context).keepForGraph();
+  }
+};
+} // namespace
+
+namespace gpuasync {
+const Service &mirrorService() noexcept {
+  static constexpr MirrorService service;
+  return service;
+}
+} // namespace gpuasync
+
+extern "C" {
+
+void *gpuasync_resident(gpuasync_frame *memory, uint32_t device,
+                        const void *pointer, uint64_t bytes,
+                        uint32_t siteIndex) noexcept {
+  Frame *frame = Frame::of(memory);
+  if (!frame->usable())
+    return nullptr;
+  void *found = nullptr;
+  bool ok = frame->run(frame->siteAt(siteIndex), [&]() -> Status {
+    DeviceUse *use = nullptr;
+    RETURN_IF_ERROR(frame->enterDevice(device, use));
+    return mirrorsOf(*use->context).find(*frame, pointer, bytes, found);
+  });
+  return ok ? found : nullptr;
 }
 
 void gpuasync_host_memory_changed(const void *pointer,
@@ -152,5 +167,6 @@ void gpuasync_host_memory_changed(const void *pointer,
   Process &shared = process();
   std::lock_guard<std::mutex> lock(shared.mutex);
   for (gpuasync_context *context : shared.contexts)
-    context->mirrors.giveUp(pointer, bytes);
+    mirrorsOf(*context).giveUp(pointer, bytes);
+}
 }

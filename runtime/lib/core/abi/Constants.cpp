@@ -1,9 +1,8 @@
-//===- Residents.cpp - Constants and arguments that stay on the device ----===//
+//===- Constants.cpp - Constant arrays on the device ----------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The entries that lowered code calls; what they find is in core/module and
-// core/pool.
+// The entries that lowered code calls; what they find is in core/module.
 //===----------------------------------------------------------------------===//
 
 #include "core/abi/Frame.h"
@@ -35,20 +34,5 @@ uint64_t gpuasync_check_constant_bytes(const gpuasync_frame *memory,
                  frame->first.instance->findConstant(index, found).ok();
   return isThere ? frame->first.instance->program->modules[index].images[0].size
                  : 0;
-}
-
-void *gpuasync_resident(gpuasync_frame *memory, uint32_t device,
-                        const void *pointer, uint64_t bytes,
-                        uint32_t siteIndex) noexcept {
-  Frame *frame = Frame::of(memory);
-  if (!frame->usable())
-    return nullptr;
-  void *found = nullptr;
-  bool ok = frame->run(frame->siteAt(siteIndex), [&]() -> Status {
-    DeviceUse *use = nullptr;
-    RETURN_IF_ERROR(frame->enterDevice(device, use));
-    return use->context->mirrors.find(*frame, pointer, bytes, found);
-  });
-  return ok ? found : nullptr;
 }
 }

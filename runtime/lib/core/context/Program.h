@@ -6,8 +6,8 @@
 // All of it is cold: a warm frame enter finds its pin in the thread's cache.
 //===----------------------------------------------------------------------===//
 
-#ifndef GPUASYNC_CORE_MODULE_PROGRAM_H
-#define GPUASYNC_CORE_MODULE_PROGRAM_H
+#ifndef GPUASYNC_CORE_CONTEXT_PROGRAM_H
+#define GPUASYNC_CORE_CONTEXT_PROGRAM_H
 
 #include "core/context/ContextImpl.h"
 
@@ -50,11 +50,6 @@ Status openContext(const char *device, gpuasync_context *&out);
 /// Opens a context in the caller's `native` one.
 Status adoptContext(const char *driver, void *native, gpuasync_context *&out);
 
-/// Stops new frames on an instance and waits until none is left. An error if
-/// the calling thread itself is in one, or the time is over.
-Status retireInstance(gpuasync_context &context, Instance &instance,
-                      const Deadline &deadline);
-
 } // namespace gpuasync
 
-#endif // GPUASYNC_CORE_MODULE_PROGRAM_H
+#endif // GPUASYNC_CORE_CONTEXT_PROGRAM_H

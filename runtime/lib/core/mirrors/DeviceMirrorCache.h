@@ -6,16 +6,16 @@
 // gets one, kept until the caller says that the memory has changed.
 //===----------------------------------------------------------------------===//
 
-#ifndef GPUASYNC_CORE_POOL_DEVICEMIRRORCACHE_H
-#define GPUASYNC_CORE_POOL_DEVICEMIRRORCACHE_H
+#ifndef GPUASYNC_CORE_MIRRORS_DEVICEMIRRORCACHE_H
+#define GPUASYNC_CORE_MIRRORS_DEVICEMIRRORCACHE_H
 
 #include "core/base/StatusImpl.h"
+#include "core/process/Service.h"
 
 #include <atomic>
 #include <condition_variable>
 #include <map>
 #include <mutex>
-#include <vector>
 
 struct gpuasync_context;
 
@@ -26,7 +26,7 @@ struct OpenFrame;
 
 /// Thread safe. The lock is not held over calls of the driver's: one thread
 /// makes a copy while others that want it wait for that one only.
-class DeviceMirrorCache {
+class DeviceMirrorCache final : public ServicePart {
 public:
   explicit DeviceMirrorCache(gpuasync_context &context) : context(context) {}
   DeviceMirrorCache(const DeviceMirrorCache &) = delete;
@@ -39,8 +39,6 @@ public:
   /// A frame is captured into a graph: what it has found, and what else there
   /// is, stays until the context's end, given up or not.
   void keepForGraph();
-  /// Frees what was given up. Nothing of the context runs.
-  void freeGivenUp();
   /// At the context's end, before its memory goes.
   void forgetAll();
 
@@ -61,11 +59,10 @@ private:
   std::mutex mutex;
   std::condition_variable settled; ///< a copy is made, or failed to be
   std::map<Place, Copy> copies;
-  uint64_t longest = 0;                  ///< bytes of any copy so far
-  std::vector<PoolAllocation *> givenUp; ///< freed when nothing runs
-  std::atomic<size_t> size{0};           ///< of `copies`
+  uint64_t longest = 0;        ///< bytes of any copy so far
+  std::atomic<size_t> size{0}; ///< of `copies`
 };
 
 } // namespace gpuasync
 
-#endif // GPUASYNC_CORE_POOL_DEVICEMIRRORCACHE_H
+#endif // GPUASYNC_CORE_MIRRORS_DEVICEMIRRORCACHE_H

@@ -2,13 +2,14 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Warm-up in parallel, release, limits and hooks. What they do is in
-// ModuleCache.cpp.
+// Warm-up in parallel, release, limits and hooks.
 //===----------------------------------------------------------------------===//
 
+#include "core/abi/Load.h"
 #include "core/base/SizedStruct.h"
 #include "core/context/Entry.h"
-#include "core/module/Program.h"
+#include "core/context/Program.h"
+#include "core/modulepolicy/ModulePolicy.h"
 #include "core/pool/DeviceUse.h"
 #include "gpuasync/Context.h"
 #include "gpuasync/Program.h"
@@ -18,27 +19,6 @@
 #include <thread>
 
 using namespace gpuasync;
-
-/// Loads modules of a program by entering a frame that reaches them.
-static Status enterToLoad(const gpuasync_program &program,
-                          gpuasync_context *context, const uint32_t *modules,
-                          uint32_t count) {
-  gpuasync_function function{};
-  function.name = "load";
-  function.file = program.name;
-  function.program = &program;
-  function.modules = modules;
-  function.moduleCount = count;
-  if (context)
-    if (gpuasync_status *status = gpuasync_scope_push(context))
-      return Status(status);
-  gpuasync_frame frame;
-  gpuasync_frame_enter(&frame, &function);
-  Status status(gpuasync_frame_leave(&frame));
-  if (context)
-    gpuasync_scope_pop();
-  return status;
-}
 
 /// Whether the calling thread is in a frame of the context.
 static bool inFrameOf(gpuasync_context *context) {
@@ -53,7 +33,7 @@ static uint64_t releaseModules(gpuasync_context &context) {
   ContextRef visit(context);
   if (!visit.open())
     return 0;
-  uint64_t marked = context.modules.markReleased();
+  uint64_t marked = ContextModulePolicy::of(context).markReleased();
   if (marked)
     context.retiredCount.fetch_add(1, std::memory_order_relaxed);
   if (!inFrameOf(&context))
@@ -61,19 +41,87 @@ static uint64_t releaseModules(gpuasync_context &context) {
   return marked;
 }
 
-extern "C" {
+namespace {
 
-gpuasync_status *gpuasync_program_load(const gpuasync_program *program,
-                                       gpuasync_context *context) noexcept {
-  if (!program)
-    return nullArgument("gpuasync_program_load").release();
-  return entry([&] {
-    std::vector<uint32_t> all(program->moduleCount);
-    for (uint32_t i = 0; i < program->moduleCount; ++i)
-      all[i] = i;
-    return enterToLoad(*program, context, all.data(), program->moduleCount);
-  });
-}
+class ModuleHooks final : public ModuleMaker {
+public:
+  explicit ModuleHooks(gpuasync_context &context) : context(context) {}
+
+  Status compile(const ModuleSource &source, gpuasync_image &image) override {
+    if (!calls.compile)
+      return Status();
+    const gpuasync_module_request request = requestFor(source, source.image);
+    const int64_t start = nowNs();
+    Status status(foreign().compile(calls.user, &request, &image));
+    context.modules.compileNs.fetch_add(uint64_t(nowNs() - start),
+                                        std::memory_order_relaxed);
+    return located("compile", source, std::move(status));
+  }
+  void discard(gpuasync_image &image) override {
+    if (calls.discard)
+      foreign().discard(calls.user, &image);
+  }
+  Status load(const ModuleSource &source, const gpuasync_image &image,
+              LoadedModule &entry) override {
+    if (!calls.load)
+      return Status();
+    const gpuasync_module_request request = requestFor(source, &image);
+    void *made = nullptr;
+    RETURN_IF_ERROR(located(
+        "load", source, Status(foreign().load(calls.user, &request, &made))));
+    if (!made)
+      return Status();
+    ForeignObjects *objects = context.driver->extensions.foreign;
+    Status status = guard([&] {
+      return objects ? objects->adoptModule(*source.module, image, made,
+                                            entry.native, entry.functions.get())
+                     : makeStatus(GPUASYNC_UNSUPPORTED,
+                                  "%s adopts no modules of others",
+                                  context.device.c_str());
+    });
+    if (status.ok())
+      entry.foreign = made;
+    else
+      unload(made);
+    return status;
+  }
+  void unload(void *module) override {
+    if (calls.unload)
+      foreign().unload(calls.user, module);
+  }
+
+  gpuasync_module_hooks calls{};
+
+private:
+  /// The hooks, to be called now: they are unknown code.
+  const gpuasync_module_hooks &foreign() {
+    context.driver->suspend();
+    return calls;
+  }
+  gpuasync_module_request requestFor(const ModuleSource &source,
+                                     const gpuasync_image *image) const {
+    return {sizeof(gpuasync_module_request),
+            &context,
+            context.device.c_str(),
+            context.info.arch,
+            source.program,
+            source.module,
+            image};
+  }
+  static Status located(const char *hook, const ModuleSource &source,
+                        Status status) {
+    if (status.ok())
+      return status;
+    return makeStatus(status.code(), "the %s hook failed for module '%s': %s",
+                      hook, source.module->name, status.message());
+  }
+
+  gpuasync_context &context;
+};
+
+} // namespace
+
+extern "C" {
 
 gpuasync_status *gpuasync_prepare(const gpuasync_program *const *programs,
                                   uint32_t programCount,
@@ -164,9 +212,10 @@ gpuasync_status *gpuasync_modules_limit(gpuasync_context *context,
     if (flags & ~uint32_t(GPUASYNC_MODULES_KEEP))
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                         "gpuasync_modules_limit: unknown flags 0x%x", flags);
-    context->modules.setLimits(
+    ContextModulePolicy &policy = ContextModulePolicy::of(*context);
+    policy.setLimits(
         {maxBytes, maxEntries, (flags & GPUASYNC_MODULES_KEEP) != 0});
-    if (context->modules.wantsTrim())
+    if (policy.wantsTrim())
       context->retiredCount.fetch_add(1, std::memory_order_relaxed);
     if (!inFrameOf(context))
       context->drainRetired();
@@ -182,7 +231,7 @@ gpuasync_modules_hook(gpuasync_context *context,
   return entry(*context, [&]() -> Status {
     std::shared_ptr<ModuleHooks> made;
     if (hooks) {
-      made = std::make_shared<ModuleHooks>();
+      made = std::make_shared<ModuleHooks>(*context);
       Status status = readStruct(hooks, made->calls, "gpuasync_module_hooks");
       if (!status.ok())
         return status;
@@ -190,7 +239,7 @@ gpuasync_modules_hook(gpuasync_context *context,
       made->options = std::string("hooks:") + (options ? options : "");
       made->calls.options = nullptr; // the caller's
     }
-    context->modules.setHooks(std::move(made));
+    ContextModulePolicy::of(*context).setMaker(std::move(made));
     return Status();
   });
 }
@@ -214,15 +263,8 @@ gpuasync_status *gpuasync_modules_insert(gpuasync_context *context,
     CurrentContext current(*context);
     if (!current.status.ok())
       return context->noteFault(std::move(current.status));
-    return context->noteFault(
-        context->modules.insert(*registration, module, *image));
+    return context->noteFault(ContextModulePolicy::of(*context).insert(
+        *registration, module, *image));
   });
-}
-
-gpuasync_status *gpuasync_status_make(uint32_t code,
-                                      const char *message) noexcept {
-  return makeStatus(code ? code : uint32_t(GPUASYNC_DRIVER_ERROR), "%s",
-                    message ? message : "unknown error")
-      .release();
 }
 }

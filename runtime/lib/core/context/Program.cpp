@@ -5,10 +5,10 @@
 // See Program.h.
 //===----------------------------------------------------------------------===//
 
-#include "core/module/Program.h"
+#include "core/context/Program.h"
 #include "core/base/Settings.h"
 #include "core/context/Entry.h"
-#include "core/pool/DeviceUse.h"
+#include "core/process/Service.h"
 #include "core/process/Tracer.h"
 #include "gpuasync/Context.h"
 
@@ -115,7 +115,12 @@ Status gpuasync::openOn(Driver &driver, int32_t ordinal, void *adopted,
                       "there is no device %s:%d; %s has %d", driver.name(),
                       ordinal, driver.name(), count);
   auto context = std::make_unique<gpuasync_context>(driver, ordinal);
-  RETURN_IF_ERROR(context->modules.readSettings());
+  Status opening;
+  forEachService([&](const Service &each) {
+    if (opening.ok())
+      opening = each.contextOpening(*context);
+  });
+  RETURN_IF_ERROR(std::move(opening));
   RETURN_IF_ERROR(driver.deviceInfo(ordinal, context->info));
   std::unique_ptr<Device> opened;
   RETURN_IF_ERROR(driver.openContext(ordinal, adopted, opened));
@@ -460,40 +465,6 @@ Status gpuasync::loadModule(gpuasync_context &context, const Entering &entering,
     slot.counters.modules.create();
   (outcome.loaded ? slot.counters.misses : slot.counters.hits).add(1);
   return Status();
-}
-
-Status gpuasync::retireInstance(gpuasync_context &context, Instance &instance,
-                                const Deadline &deadline) {
-  {
-    // Under the lock, so that it is not taken for a moment's retirement.
-    std::lock_guard<std::mutex> lock(context.poolMutex);
-    instance.retired.store(true, std::memory_order_seq_cst);
-    instance.paused = false;
-  }
-  retirements.fetch_add(1, std::memory_order_seq_cst);
-  for (int round = 0;; ++round) {
-    bool busy = false, mine = false;
-    {
-      std::lock_guard<std::mutex> lock(context.poolMutex);
-      for (Pin *pin : instance.pins)
-        busy |= pin->count.load(std::memory_order_seq_cst) != 0;
-    }
-    if (!busy)
-      return Status();
-    if (currentThread)
-      for (OpenFrame *frame = currentThread->innermost; frame;
-           frame = frame->outer)
-        frame->forEachDevice(
-            [&](DeviceUse &use) { mine |= use.instance == &instance; });
-    if (mine)
-      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                        "this thread is inside a frame of program '%s'",
-                        instance.program->name);
-    if (deadline.over())
-      return makeStatus(GPUASYNC_TIMEOUT, "a frame of program '%s' did not end",
-                        instance.program->name);
-    pauseFor(round);
-  }
 }
 
 /// See gpuasync_program_release.

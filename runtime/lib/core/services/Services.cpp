@@ -1,0 +1,20 @@
+//===- Services.cpp - The services of this runtime ------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Calls go to the services in this order.
+//===----------------------------------------------------------------------===//
+
+#include "core/process/Service.h"
+
+namespace gpuasync {
+
+GetService regionService, modulePolicyService, mirrorService, statsService,
+    traceService, diskCacheService;
+
+// Graphs go before modules.
+GetService *const services[] = {
+    regionService, modulePolicyService, mirrorService, statsService,
+    traceService,  diskCacheService,    nullptr};
+
+} // namespace gpuasync
