@@ -50,8 +50,9 @@ static void addTunings(Text &text, gpuasync_context &context) {
   };
   {
     std::lock_guard<std::mutex> lock(context.choicesMutex);
-    for (const PastTuning &past : pastTunings(context))
-      add(past.file.c_str(), past.line, past.column, past.tuner);
+    if (const std::vector<PastTuning> *all = pastTunings(context))
+      for (const PastTuning &past : *all)
+        add(past.file.c_str(), past.line, past.column, past.tuner);
   }
   {
     std::lock_guard<std::mutex> lock(context.poolMutex);

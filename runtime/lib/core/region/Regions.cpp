@@ -250,16 +250,16 @@ void Regions::keepTunings() {
     tuner = ModeTuner();
   });
   std::lock_guard<std::mutex> lock(context.choicesMutex);
-  std::vector<PastTuning> &past = pastTunings(context);
+  if (!context.pastTunings)
+    context.pastTunings = std::make_shared<std::vector<PastTuning>>();
+  std::vector<PastTuning> &past = *pastTunings(context);
   for (PastTuning &each : kept)
     if (past.size() < maxPastTunings)
       past.push_back(std::move(each));
 }
 
-std::vector<PastTuning> &gpuasync::pastTunings(gpuasync_context &context) {
-  if (!context.pastTunings)
-    context.pastTunings = std::make_shared<std::vector<PastTuning>>();
-  return *static_cast<std::vector<PastTuning> *>(context.pastTunings.get());
+std::vector<PastTuning> *gpuasync::pastTunings(gpuasync_context &context) {
+  return static_cast<std::vector<PastTuning> *>(context.pastTunings.get());
 }
 
 bool Executable::isFreeFor(const gpuasync_stream *on) const {

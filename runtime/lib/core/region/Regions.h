@@ -171,8 +171,9 @@ private:
   Gone retired;
 };
 
-/// Of regions of programs that were released; choicesMutex is held.
-std::vector<PastTuning> &pastTunings(gpuasync_context &context);
+/// Of regions of programs that were released; choicesMutex is held. Null: there
+/// are none.
+std::vector<PastTuning> *pastTunings(gpuasync_context &context);
 
 /// In nanoseconds, of passes that are timed; tests have their own.
 extern std::atomic<int64_t (*)()> regionClock;
