@@ -9,12 +9,16 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 
 import lit.formats
 import lit.util
 
 config.name = "gpu-async"
-config.test_format = lit.formats.ShTest(execute_external=False)
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "Inputs"))
+import service_test  # noqa: E402: lit pickles the class, so it is in a module
+
+config.test_format = service_test.ServiceTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.gpuasync_obj_root, "test")
@@ -132,6 +136,9 @@ if subprocess.run([config.python, "-c", "import numpy"], stderr=subprocess.DEVNU
     config.available_features.add("numpy")
 if config.gpuasync_sanitize:
     config.available_features.add("sanitizer")
+# What a runtime without services lacks: docs/reference/Runtime.md#without-services.
+if config.gpuasync_services == "all":
+    config.available_features.update("service-" + name for name in service_test.SERVICES)
 # How many of each kind test/Fuzz draws: with a sanitizer, by default, and in the suite
 # `deep`. More by ./dev fuzz.
 depth = 0 if config.gpuasync_sanitize else 2 if os.environ.get("GPU_ASYNC_TEST_DEEP") else 1

@@ -69,6 +69,13 @@ void printBenchmark(std::vector<double> times, bool asTable) {
                 median, times.front(), at(0.9));
 }
 
+/// An error of a runtime without statistics.
+static Error checkStats(const gpuasync::Context &context) {
+  gpuasync_stats stats = {};
+  gpuasync::Status read(gpuasync_stats_read(context.get(), &stats));
+  return read.ok() ? Error::success() : toError(read);
+}
+
 static std::string statsLine(const gpuasync::Context &context) {
   uint64_t length = gpuasync_stats_json(context.get(), nullptr, 0);
   std::string line(length + 1, '\0');
@@ -111,6 +118,8 @@ static std::string timesLine(const Times &times) {
 
 Error writeStats(StringRef file, const gpuasync::Context &context,
                  const CacheUse &use, const Times &times) {
+  if (Error error = checkStats(context))
+    return error;
   std::string line = statsLine(context);
   line.pop_back();
   line += ", " + cacheLine(use) + ", " + timesLine(times) + "}\n";

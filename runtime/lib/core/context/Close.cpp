@@ -468,10 +468,11 @@ Status gpuasync_context::awaitAbandoned(const Deadline &deadline) {
   return lost.load() ? Status() : std::move(status);
 }
 
-/// Gives everything to the driver. No frame is open, all work is done (or the
-/// device is lost).
+/// Lists what the program still holds and gives everything to the driver. No
+/// frame is open, all work is done (or the device is lost).
 void gpuasync_context::reclaim() {
   bool alive = !lost.load();
+  keepLeaks();
   forEachService([&](const Service &each) { each.contextEnding(*this); });
   staging.dropOrphans();
   {

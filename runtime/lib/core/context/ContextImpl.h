@@ -156,6 +156,7 @@ struct gpuasync_context : gpuasync::ContextPools {
   gpuasync::Status forgetProgram(gpuasync::Registration *registration,
                                  const gpuasync::Deadline &deadline);
   void reclaim();
+  void keepLeaks(); ///< what the program holds as the context closes
 };
 
 namespace gpuasync {

@@ -9,12 +9,12 @@
 
 namespace gpuasync {
 
-GetService regionService, modulePolicyService, mirrorService, statsService,
-    traceService, diskCacheService;
+GetService regionService, modulePolicyService, mirrorService, traceService,
+    diskCacheService;
 
 // Graphs go before modules.
-GetService *const services[] = {
-    regionService, modulePolicyService, mirrorService, statsService,
-    traceService,  diskCacheService,    nullptr};
+GetService *const services[] = {regionService,    modulePolicyService,
+                                mirrorService,    traceService,
+                                diskCacheService, nullptr};
 
 } // namespace gpuasync

@@ -1,8 +1,8 @@
-//===- Stats.cpp - Counters and leaks -------------------------------------===//
+//===- Stats.cpp - Counters -----------------------------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sums of what each thread counted for itself, and what is still alive.
+// Sums of what each thread counted for itself.
 //===----------------------------------------------------------------------===//
 
 #include "core/base/SizedStruct.h"
@@ -84,43 +84,7 @@ void addCalls(Text &text, gpuasync_context &context,
   text.add("}");
 }
 
-/// What the program still holds, a line each.
-void addLeaks(gpuasync_context &context, std::vector<std::string> &lines) {
-  auto add = [&](const Origin &origin, const char *format, uint64_t bytes) {
-    char what[80];
-    snprintf(what, sizeof(what), format, bytes);
-    lines.push_back(origin.text());
-    lines.back() += what;
-  };
-  context.memory.forEachLive([&](const Origin &origin, uint64_t bytes) {
-    add(origin, ": %" PRIu64 " bytes never freed", bytes);
-  });
-  context.registrations.forEach([&](const Origin &origin, uint64_t bytes) {
-    add(origin, ": registration of %" PRIu64 " bytes never undone", bytes);
-  });
-  if (context.state.load() != gpuasync_context::State::Closed)
-    context.events.forEachExported([&](const Origin &origin) {
-      add(origin, ": event never released", 0);
-    });
-}
-
-class StatsService final : public Service {
-  void contextEnding(gpuasync_context &context) const override {
-    std::vector<std::string> lines;
-    addLeaks(context, lines);
-    std::lock_guard<std::mutex> lock(context.poolMutex);
-    context.leaks = std::move(lines);
-  }
-};
-
 } // namespace
-
-namespace gpuasync {
-const Service &statsService() noexcept {
-  static constexpr StatsService service;
-  return service;
-}
-} // namespace gpuasync
 
 extern "C" {
 
@@ -188,28 +152,6 @@ void gpuasync_stats_reset(gpuasync_context *context) noexcept {
   restartAll(context->ended);
   for (ThreadContext *slot : context->slots)
     restartAll(slot->counters);
-}
-
-uint64_t gpuasync_leaks_list(const gpuasync_context *constant,
-                             gpuasync_leak_visitor visitor,
-                             void *user) noexcept {
-  auto *context = const_cast<gpuasync_context *>(constant);
-  if (!context || isForked())
-    return 0;
-  std::vector<std::string> lines;
-  try {
-    {
-      std::lock_guard<std::mutex> lock(context->poolMutex);
-      lines = context->leaks;
-    }
-    if (lines.empty()) // else they are all
-      addLeaks(*context, lines);
-  } catch (const std::bad_alloc &) {
-  }
-  if (visitor)
-    for (const std::string &line : lines)
-      visitor(user, line.c_str());
-  return lines.size();
 }
 
 uint64_t gpuasync_stats_json(const gpuasync_context *context, char *buffer,
