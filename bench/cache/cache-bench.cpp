@@ -80,7 +80,7 @@ public:
                    sizeof(ptx) - 1,    {seed, i}};
       modules[i] = {"m", &kernel, &images[i], 1, 1};
       indices[i] = i;
-      functions[i] = {"f", "", 0, 0, &program, &indices[i], 1, 0};
+      functions[i] = {"f", "", 0, 0, &program, &indices[i], 1, 0, 1, 0};
     }
     program = {GPUASYNC_ABI_VERSION, count, "kernels",
                modules.data(),       &slot, sites.data(),
