@@ -21,7 +21,7 @@
 // CHECK-LABEL: module @outer
 // CHECK:         module @first
 // CHECK:           llvm.func @main()
-// CHECK:             llvm.call @gpuasync_launch
+// CHECK:             llvm.call @gpuasync_region_run
 // CHECK:           llvm.mlir.global external constant @_gpuasync_program()
 // CHECK:         module @second
 // CHECK:           llvm.func @main()

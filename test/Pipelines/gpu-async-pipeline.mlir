@@ -9,7 +9,7 @@
 // CHECK-NOT: {{^ *(%.* = )?(func|arith|affine|linalg|vector|math|complex|index|ub|memref|scf|cf|gpu|gpu_async)\.}}
 module {
   // CHECK-LABEL: llvm.func @main(
-  // CHECK:         llvm.call @gpuasync_launch(
+  // CHECK:         llvm.call @gpuasync_region_{{run|add}}(
   // CHECK-LABEL: llvm.func @_gpuasync_packed_main(
   func.func @main(%m: memref<?x4xf32>, %z: complex<f32>, %i: index, %f: f32) -> f32 {
     %c1 = arith.constant 1 : index
