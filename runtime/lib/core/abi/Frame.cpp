@@ -158,7 +158,8 @@ static Status bindToPin(DeviceUse &use) {
 }
 
 /// Brings a device, whose context is current, to where the function begins.
-static Status prepareDevice(DeviceUse &use, const gpuasync_function &function) {
+[[gnu::always_inline]] static inline Status
+prepareDevice(DeviceUse &use, const gpuasync_function &function) {
   // Before the function does anything, on the host too: what calls have left
   // unfinished may be writing its memory.
   if (__builtin_expect(!use.context->abandoned.isEmpty(), 0) &&
@@ -471,7 +472,8 @@ static void releaseHeld(DeviceUse &use, Stream *last, bool idle,
     context.staging.dropAll(use.downloads);
   else
     context.staging.abandon(use.downloads);
-  context.registrations.leave(use, /*undo=*/true);
+  if (use.registrations)
+    context.registrations.leave(use, /*undo=*/true);
   // Nobody could say when memory behind an unknown point is free: then it stays
   // the program's.
   PoolAllocation *blocks =
@@ -544,10 +546,12 @@ static void giveBack(Frame &frame) {
     stream->use->context->streams.give(stream->use->slot, stream, false);
   }
   frame.forEachDevice([&](DeviceUse &use) {
-    use.context->staging.adopt(use.downloads);
+    if (use.downloads)
+      use.context->staging.adopt(use.downloads);
     if (use.buffers) // the program's own from here on
       (void)use.context->memory.leave(use, /*ends=*/false);
-    use.context->registrations.leave(use, /*undo=*/false);
+    if (use.registrations)
+      use.context->registrations.leave(use, /*undo=*/false);
   });
 }
 

@@ -57,13 +57,19 @@ static Status checkEvent(Frame &frame, gpuasync_event *handle, Event *&out) {
   return Status();
 }
 
+static Status refuseOther(Frame &frame, gpuasync_event *handle) {
+  Event *event = nullptr;
+  RETURN_IF_ERROR(checkEvent(frame, handle, event));
+  return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                    "the event does not belong to this frame");
+}
+
 /// The same of an event that the frame itself has recorded or imported.
 static Status checkOwn(Frame &frame, gpuasync_event *handle, Event *&out) {
-  RETURN_IF_ERROR(checkEvent(frame, handle, out));
-  if (out->frame != &frame)
-    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                      "the event does not belong to this frame");
-  return Status();
+  out = Event::of(handle);
+  return __builtin_expect(out->isCurrent(handle) && out->frame == &frame, 1)
+             ? Status()
+             : refuseOther(frame, handle);
 }
 
 static Status waitEvents(Frame &frame, gpuasync_event *const *events,
@@ -89,6 +95,8 @@ static Status waitEvents(Frame &frame, gpuasync_event *const *events,
 
 /// Writes what copies into pageable memory have brought.
 static Status finishDownloads(Frame &frame) {
+  if (__builtin_expect(!frame.more, 1))
+    return frame.first.context->staging.finish(frame.first.downloads);
   Status status;
   frame.forEachDevice([&](DeviceUse &use) {
     StagingPool &staging = use.context->staging;

@@ -191,8 +191,6 @@ Status Registrations::remove(DeviceUse &use, const void *pointer) {
 }
 
 void Registrations::leave(DeviceUse &use, bool undo) {
-  if (!use.registrations)
-    return;
   use.registrations = 0;
   std::lock_guard<std::mutex> lock(mutex);
   for (auto &[base, range] : ranges) {
