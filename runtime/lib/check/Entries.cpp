@@ -419,7 +419,9 @@ static void regionAdd(gpuasync_frame *frame, const gpuasync_fragment *fragment,
                       gpuasync_stream *const *lanes,
                       const void *arguments) noexcept {
   if (gpuasync_check_fragment(frame, fragment, lanes, arguments))
-    gpuasync::makeCommands(Calls(), frame, *fragment, lanes, arguments);
+    gpuasync::makeCommands(Calls(), frame, *fragment,
+                           gpuasync::AwaitedInFragment(*fragment), lanes,
+                           arguments);
 }
 
 static void regionRun(gpuasync_frame *frame, const gpuasync_fragment *fragment,

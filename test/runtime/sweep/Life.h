@@ -174,9 +174,7 @@ public:
     life.note(status);
   }
 
-  gpuasync_stream *stream() {
-    return builder.create(0, SITE("stream.create"));
-  }
+  gpuasync_stream *stream() { return builder.create(0, SITE("stream.create")); }
   gpuasync_stream *external(void *native) {
     Entry entry(life);
     return gpuasync_stream_external(&frame, 0, native, SITE("external"));

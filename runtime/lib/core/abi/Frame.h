@@ -255,7 +255,7 @@ Status encodeTensorMap(gpuasync_context &context, const TensorMap &map,
                        void *out);
 /// Puts the commands of a sound fragment on their streams. What fails is the
 /// frame's error (Region.cpp).
-void runOnStreams(Frame &frame, const gpuasync_fragment &fragment,
+void runOnStreams(Frame &frame, const PreparedFragment &prepared,
                   Stream *const *lanes, const void *block);
 /// After an error: waits, frees what the frame holds (Frame.cpp).
 void releaseAfterError(Frame &frame);

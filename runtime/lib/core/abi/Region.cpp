@@ -90,14 +90,30 @@ static bool areOwn(const gpuasync_fragment &fragment,
       [](const gpuasync_stream *lane) { return lane && lane->external; });
 }
 
-void gpuasync::runOnStreams(Frame &frame, const gpuasync_fragment &fragment,
+void gpuasync::runOnStreams(Frame &frame, const PreparedFragment &prepared,
                             Stream *const *lanes, const void *block) {
   auto *memory = reinterpret_cast<gpuasync_frame *>(&frame);
+  const gpuasync_fragment &fragment = prepared.fragment;
   if (__builtin_expect(frame.first.context->has(CapEdgesOnly), 0) &&
       areOwn(fragment, lanes) && !frame.capture)
     makeCommandsByEdges(Calls(), memory, fragment, lanes, block);
   else
-    makeCommands(Calls(), memory, fragment, lanes, block);
+    makeCommands(Calls(), memory, fragment, prepared.awaited, lanes, block);
+}
+
+/// What is known of the fragment, or null if something is wrong with the call.
+static const PreparedFragment *check(Frame &frame,
+                                     const gpuasync_fragment *fragment,
+                                     gpuasync_stream *const *lanes,
+                                     const void *arguments) {
+  const gpuasync_site *site = fragment ? frame.siteAt(fragment->site) : nullptr;
+  const PreparedFragment *prepared = nullptr;
+  const bool isSound = frame.run(site, [&]() -> Status {
+    RETURN_IF_ERROR(prepare(frame, fragment, lanes, arguments, prepared));
+    return checkAllArguments(*fragment, arguments);
+  });
+  return isSound && ownsLanes(frame, *fragment, lanes, site) ? prepared
+                                                             : nullptr;
 }
 
 extern "C" {
@@ -107,15 +123,7 @@ bool gpuasync_check_fragment(gpuasync_frame *memory,
                              gpuasync_stream *const *lanes,
                              const void *arguments) noexcept {
   Frame *frame = Frame::of(memory);
-  if (!frame->usable())
-    return false;
-  const gpuasync_site *site =
-      fragment ? frame->siteAt(fragment->site) : nullptr;
-  const PreparedFragment *prepared = nullptr;
-  return frame->run(site, [&]() -> Status {
-    RETURN_IF_ERROR(prepare(*frame, fragment, lanes, arguments, prepared));
-    return checkAllArguments(*fragment, arguments);
-  }) && ownsLanes(*frame, *fragment, lanes, site);
+  return frame->usable() && check(*frame, fragment, lanes, arguments);
 }
 
 void gpuasync_region_add(gpuasync_frame *memory,
@@ -123,13 +131,14 @@ void gpuasync_region_add(gpuasync_frame *memory,
                          gpuasync_stream *const *lanes,
                          const void *arguments) noexcept {
   Frame *frame = Frame::of(memory);
-  if (!frame->region) {
-    if (gpuasync_check_fragment(memory, fragment, lanes, arguments))
-      runOnStreams(*frame, *fragment, lanes, arguments);
-    return;
-  }
   if (!frame->usable())
     return;
+  if (!frame->region) {
+    if (const PreparedFragment *prepared =
+            check(*frame, fragment, lanes, arguments))
+      runOnStreams(*frame, *prepared, lanes, arguments);
+    return;
+  }
   const gpuasync_site *site =
       fragment ? frame->siteAt(fragment->site) : nullptr;
   const PreparedFragment *prepared = nullptr;

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "core/command/Fragment.h"
-#include "core/base/StatusImpl.h"
 
 #include <memory>
 
@@ -93,11 +92,11 @@ Status gpuasync::checkFragment(const gpuasync_fragment &fragment) {
   return Status();
 }
 
-Status gpuasync::checkArguments(const gpuasync_fragment &fragment,
-                                const gpuasync_command &command,
-                                const void *block) {
+Status gpuasync::checkAnyArguments(const gpuasync_fragment &fragment,
+                                   const gpuasync_command &command,
+                                   const void *block) {
   uint64_t needed = 0;
-  if (command.kind == GPUASYNC_COMMAND_LAUNCH && !hasConfig(command)) {
+  if (command.kind == GPUASYNC_COMMAND_LAUNCH) {
     needed =
         sizeof(gpuasync_launch_config) +
         uint64_t(

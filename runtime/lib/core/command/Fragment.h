@@ -8,8 +8,8 @@
 #ifndef GPUASYNC_CORE_COMMAND_FRAGMENT_H
 #define GPUASYNC_CORE_COMMAND_FRAGMENT_H
 
+#include "core/base/StatusImpl.h"
 #include "gpuasync/RuntimeABI.h"
-#include "gpuasync/Status.h"
 
 #include <atomic>
 #include <mutex>
@@ -35,10 +35,7 @@ struct LibraryCall {
 
 /// Says what is wrong with a fragment, whatever its arguments are.
 Status checkFragment(const gpuasync_fragment &fragment);
-/// Says what is wrong with the arguments of a command of a sound fragment.
-Status checkArguments(const gpuasync_fragment &fragment,
-                      const gpuasync_command &command, const void *block);
-/// The same of all its commands.
+/// Says what is wrong with the arguments of the commands of a sound fragment.
 Status checkAllArguments(const gpuasync_fragment &fragment, const void *block);
 
 /// The arguments of a command, which begin with a `T`.
@@ -54,6 +51,17 @@ const void *behind(const T &head) {
 }
 inline bool hasConfig(const gpuasync_command &launch) {
   return launch.config != GPUASYNC_NO_CONFIG;
+}
+/// checkArguments of commands but launches whose config is a constant.
+Status checkAnyArguments(const gpuasync_fragment &fragment,
+                         const gpuasync_command &command, const void *block);
+/// Says what is wrong with the arguments of a command of a sound fragment.
+inline Status checkArguments(const gpuasync_fragment &fragment,
+                             const gpuasync_command &command,
+                             const void *block) {
+  return command.kind == GPUASYNC_COMMAND_LAUNCH && hasConfig(command)
+             ? Status()
+             : checkAnyArguments(fragment, command, block);
 }
 inline uint32_t deviceOf(const gpuasync_fragment &fragment, uint32_t lane) {
   return fragment.laneDevices ? fragment.laneDevices[lane] : 0;
@@ -193,23 +201,31 @@ template <typename Calls>
 struct FragmentObjects {
   gpuasync_frame *frame;
   uint32_t site;
-  gpuasync_event *behind[GPUASYNC_FRAGMENT_COMMANDS] = {}; ///< by command
-  gpuasync_event *before[GPUASYNC_FRAGMENT_COMMANDS] = {}; ///< by lane
-  gpuasync_stream *streams[GPUASYNC_FRAGMENT_COMMANDS] = {};
+  const uint32_t count; ///< so many of each can be used
+  gpuasync_event *behind[GPUASYNC_FRAGMENT_COMMANDS]; ///< by command
+  gpuasync_event *before[GPUASYNC_FRAGMENT_COMMANDS]; ///< by lane
+  gpuasync_stream *streams[GPUASYNC_FRAGMENT_COMMANDS];
 
   FragmentObjects(gpuasync_frame *frame, const gpuasync_fragment &fragment)
-      : frame(frame), site(fragment.site) {}
+      : frame(frame), site(fragment.site),
+        count(fragment.commandCount > fragment.laneCount ? fragment.commandCount
+                                                         : fragment.laneCount) {
+    for (uint32_t i = 0; i < count; ++i) {
+      behind[i] = before[i] = nullptr;
+      streams[i] = nullptr;
+    }
+  }
   FragmentObjects(const FragmentObjects &) = delete;
   ~FragmentObjects() {
-    for (gpuasync_event *event : behind)
-      if (event)
-        Calls::destroy(frame, event, site);
-    for (gpuasync_event *event : before)
-      if (event)
-        Calls::destroy(frame, event, site);
-    for (gpuasync_stream *stream : streams)
-      if (stream)
-        Calls::destroy(frame, stream, site);
+    for (uint32_t i = 0; i < count; ++i) {
+      if (behind[i])
+        Calls::destroy(frame, behind[i], site);
+      if (before[i])
+        Calls::destroy(frame, before[i], site);
+    }
+    for (uint32_t i = 0; i < count; ++i)
+      if (streams[i])
+        Calls::destroy(frame, streams[i], site);
   }
   gpuasync_stream *streamAt(uint32_t index, uint32_t device) {
     if (!streams[index])
@@ -218,14 +234,14 @@ struct FragmentObjects {
   }
 };
 
-/// Makes all commands of a sound fragment.
+/// Makes all commands of a sound fragment, of which `awaited` is known.
 template <typename Calls>
 void makeCommands(Calls calls, gpuasync_frame *frame,
                   const gpuasync_fragment &fragment,
+                  const AwaitedInFragment &awaited,
                   gpuasync_stream *const *lanes, const void *block) {
-  const AwaitedInFragment awaited(fragment);
   FragmentObjects<Calls> own(frame, fragment);
-  for (uint32_t i = 0; i < fragment.laneCount; ++i)
+  for (uint32_t i = 0; awaited.lanes && i < fragment.laneCount; ++i)
     if ((awaited.lanes >> i & 1) && lanes[i])
       own.before[i] = calls.record(frame, lanes[i], fragment.site);
   for (uint32_t i = 0; i < fragment.commandCount && !frame->failed; ++i) {

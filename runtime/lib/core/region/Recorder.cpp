@@ -309,7 +309,7 @@ Status Recorder::addToStreams() {
     if (lanes[i])
       RETURN_IF_ERROR(frame->follow(*lanes[i]));
   frame->region = nullptr;
-  runOnStreams(*frame, fragment, lanes, block);
+  runOnStreams(*frame, *adds, lanes, block);
   frame->region = this;
   return Status();
 }
