@@ -136,7 +136,7 @@ if subprocess.run([config.python, "-c", "import numpy"], stderr=subprocess.DEVNU
     config.available_features.add("numpy")
 if config.gpuasync_sanitize:
     config.available_features.add("sanitizer")
-# What a runtime without services lacks: docs/reference/Runtime.md#without-services.
+# Services that a runtime without services lacks: docs/reference/Runtime.md#without-services.
 if config.gpuasync_services == "all":
     config.available_features.update("service-" + name for name in service_test.SERVICES)
 # How many of each kind test/Fuzz draws: with a sanitizer, by default, and in the suite

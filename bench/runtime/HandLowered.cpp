@@ -153,7 +153,7 @@ gpuasync_status *handLoweredRegion(int launches, int events, uint64_t first) {
   return gpuasync_frame_leave(&frame);
 }
 
-// Of the launches of forkjoin, what each starts after.
+// By launch of forkjoin: which launches it starts after.
 static const uint32_t forkJoinIndices[] = {0, 1, 3, 5, 7, 2, 4, 6, 8};
 static const gpuasync_command forkJoinCommands[] = {
     launchCommand(First, 0, 0, Bytes8, 0, 0),

@@ -79,7 +79,7 @@ public:
     setMidFrame(outer);
     return status;
   }
-  /// Of calls that no fragment holds.
+  /// The frame for calls that no fragment holds.
   operator gpuasync_frame *() {
     builder.flush();
     return &frame;

@@ -118,10 +118,11 @@ struct OwnedFragment {
   }
 };
 
-/// Of one frame. Commands between `begin` and `end` are held back until `flush`
-/// and then added as fragments. An event that ends before that is an edge of a
-/// fragment; another one is recorded between fragments. A stream that was made
-/// in the region and ends in it is a null lane where that can be.
+/// Builds fragments of one frame. Commands between `begin` and `end` are held
+/// back until `flush` and then added as fragments. An event that ends before
+/// that is an edge of a fragment; another one is recorded between fragments. A
+/// stream that was made in the region and ends in it is a null lane where that
+/// can be.
 class FragmentBuilder {
   struct Around {
     const FragmentBuilder &builder;
@@ -446,7 +447,7 @@ private:
       memcpy(reinterpret_cast<char *>(constants.data()) + out.config,
              command.config.data(), command.config.size());
     }
-    // Of two commands on one lane the later one is enough.
+    // The later one of two commands on one lane is enough.
     std::vector<uint32_t> after;
     for (uint32_t i : lane.front)
       if (!(i & GPUASYNC_FRAGMENT_BEFORE) &&

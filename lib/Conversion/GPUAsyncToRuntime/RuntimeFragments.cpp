@@ -106,7 +106,7 @@ static int64_t getStagedBytes(MemcpyOp copy) {
 
 namespace {
 
-/// What is known of a command before it is lowered.
+/// A command as it is known before it is lowered.
 struct CommandShape {
   gpuasync_command_kind kind;
   int64_t bytes = 0; ///< of its arguments
@@ -229,9 +229,9 @@ struct OpenFragment {
   SmallVector<Command> commands;
   int64_t bytes = 0;
   llvm::DenseMap<Value, Front> events;
-  /// Those of which a wait is still to come.
+  /// Events that have a wait still to come.
   llvm::SmallSetVector<Value, 4> open;
-  /// What becomes a part of the table.
+  /// Ops that become a part of the table.
   SmallVector<Operation *> absorbed;
   /// The last place without an event that would cross an end there, and the
   /// number of commands before it.
@@ -304,7 +304,7 @@ private:
 
   RegionOp region;
   FunctionState &state;
-  /// Those of this dialect: what other ones make is not known here.
+  /// Lowerings of this dialect: what other ones make is not known here.
   RuntimeLowerings lowerings;
   RegionPlan *plan = nullptr;
   SmallVector<Operation *> erased;

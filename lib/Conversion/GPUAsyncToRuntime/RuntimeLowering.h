@@ -133,7 +133,7 @@ public:
     return constant(builder, op->getLoc(), i32Type,
                     addSite(op, kernel, text, number));
   }
-  /// The same index as a number.
+  /// This index as a number.
   uint32_t addSite(Operation *op, const KernelRef *kernel = nullptr,
                    StringRef text = "",
                    std::optional<uint32_t> number = std::nullopt);
@@ -218,7 +218,7 @@ private:
   llvm::StringMap<FlatSymbolRefAttr> strings, formats;
   SiteTable sites;
   std::vector<uint32_t> indices;
-  /// Of gpuasync_launch_config, in words.
+  /// Size of gpuasync_launch_config, in words.
   std::vector<uint64_t> configs;
   /// The place of an op's text among those of the sites, by its name or its
   /// kernel's.
@@ -272,7 +272,7 @@ struct Fragment {
   int64_t bytes = 0; ///< of all arguments
 };
 
-/// What a region becomes.
+/// The form that a region becomes.
 struct RegionPlan {
   enum Form {
     Empty, ///< it has no commands

@@ -759,7 +759,7 @@ void Lowering::waitOnHost(StringRef name, ValueRange handles) {
   state.exitIf(builder, loc, failed);
 }
 
-/// What is inside becomes a part of what is around it, perhaps between calls.
+/// The body becomes a part of what is around it, perhaps between calls.
 void Lowering::lowerRegion(RegionOp region) {
   RegionPlan &plan = state.regions.at(region);
   uint32_t number = tables.addRegion();

@@ -730,7 +730,7 @@ typedef struct gpuasync_command {
   /// dependency graph, without those that others imply, ascending. They include
   /// the order of its own lane.
   uint32_t after, afterCount; ///< a range of the fragment's indices
-  /// Those of them on other lanes, and GPUASYNC_FRAGMENT_BEFORE with other
+  /// Commands of these on other lanes, and GPUASYNC_FRAGMENT_BEFORE with other
   /// lanes.
   uint32_t wait, waitCount;
   uint32_t reserved;

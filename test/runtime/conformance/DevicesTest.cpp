@@ -144,7 +144,7 @@ TEST_P(Devices, ArraysAreCopiedAcross) {
   frame.dealloc(nullptr, to, 1);
 }
 
-// What one device has yet to write to pageable memory the other one reads.
+// One device reads what the other one has yet to write to pageable memory.
 TEST_P(Devices, PendingDownloadsAreSeenFromBoth) {
   std::vector<uint32_t> host(64, 1), out(64);
   FrameScope frame(*program);

@@ -93,7 +93,7 @@ TEST_P(Fragments, OneToSixtyFourCommands_G01) {
   frame.dealloc(nullptr, x);
 }
 
-// What comes after the region on the one lane that has a stream is behind all.
+// Later work on the one lane that has a stream is behind all of the region.
 TEST_P(Fragments, LanesWithoutStreams_G02) {
   uint32_t *x = shared(32);
   auto made = chain(x, 5, 7, 3);
@@ -254,7 +254,7 @@ TEST_P(Fragments, OfSeveralContextsAndPrograms_G06) {
       auto its = chain(y, 4, 5, 2);
       for (int i = 0; i < 3; ++i)
         pass(y, *its);
-      // The same fragment in two contexts.
+      // One fragment in two contexts.
       made->block = its->block;
       for (int i = 0; i < 3; ++i)
         pass(y, *made);

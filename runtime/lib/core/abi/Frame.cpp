@@ -92,7 +92,7 @@ static Status pinIn(Frame &frame, gpuasync_context &context,
   return makeStatus(GPUASYNC_SHUT_DOWN, "the program is being released");
 }
 
-/// The same of the frame's first device, which is chosen.
+/// Also for the frame's first device, which is chosen.
 static Status pinSlowly(Frame &frame, const gpuasync_function &function) {
   RETURN_IF_ERROR(checkRefusal());
   Registration *registration = nullptr;
@@ -146,7 +146,7 @@ static void drainAtTimes(DeviceUse &use, const gpuasync_function &function) {
     slot.unlookedLeft = 63;
 }
 
-/// What a use has by its pin. Ok if work can be given to the device.
+/// Sets what a use has by its pin. Ok if work can be given to the device.
 static Status bindToPin(DeviceUse &use) {
   use.instance = use.pin->instance;
   use.slot = use.pin->slot;
@@ -500,7 +500,7 @@ void gpuasync::releaseAfterError(Frame &frame) {
     frame.forEachDevice([&](DeviceUse &use) { lost &= isLost(use); });
   };
   lookForLoss();
-  // That takes at most many times what a block takes.
+  // The product takes at most many times what a block takes.
   if (!idle && deadline.over() && !lost)
     idle = cancelOwn(frame, /*longestNs=*/1000000000);
   Status ordered;

@@ -259,7 +259,7 @@ void runOnStreams(Frame &frame, const PreparedFragment &prepared,
                   Stream *const *lanes, const void *block);
 /// After an error: waits, frees what the frame holds (Frame.cpp).
 void releaseAfterError(Frame &frame);
-/// What the frame's streams have not finished: "a; b; ...".
+/// Lists what the frame's streams have not finished: "a; b; ...".
 std::string listUnfinished(const Frame &frame);
 
 } // namespace gpuasync

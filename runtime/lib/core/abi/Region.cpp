@@ -101,7 +101,7 @@ void gpuasync::runOnStreams(Frame &frame, const PreparedFragment &prepared,
     makeCommands(Calls(), memory, fragment, prepared.awaited, lanes, block);
 }
 
-/// What is known of the fragment, or null if something is wrong with the call.
+/// Finds what is known of the fragment; null: something is wrong with the call.
 static const PreparedFragment *check(Frame &frame,
                                      const gpuasync_fragment *fragment,
                                      gpuasync_stream *const *lanes,

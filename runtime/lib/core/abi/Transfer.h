@@ -143,7 +143,7 @@ struct Transfer {
   void forEachWriter(const char *source, uint64_t bytes, Visit visit) {
     forEachWriterOf(use, source, bytes, visit);
   }
-  /// The same of another device of the frame, whose context is current.
+  /// Also for another device of the frame, whose context is current.
   template <typename Visit>
   static void forEachWriterOf(DeviceUse &of, const char *source, uint64_t bytes,
                               Visit visit) {

@@ -30,7 +30,7 @@ public:
     va_end(arguments);
     used += more > 0 ? static_cast<uint64_t>(more) : 0;
   }
-  /// Of the whole text.
+  /// Bytes of the whole text.
   uint64_t length() const { return used; }
 
 private:

@@ -30,7 +30,7 @@ static uint32_t leastBytes(const gpuasync_command &command) {
   return UINT32_MAX;
 }
 
-/// What is wrong with a command alone; null: nothing.
+/// Says what is wrong with a command alone; null: nothing.
 static const char *findFault(const gpuasync_fragment &fragment,
                              uint32_t number) {
   const gpuasync_command &command = fragment.commands[number];

@@ -44,7 +44,7 @@ const T &argumentsAs(const gpuasync_command &command, const void *block) {
   return *reinterpret_cast<const T *>(static_cast<const char *>(block) +
                                       command.argument);
 }
-/// What follows this `T`.
+/// The bytes behind this `T`.
 template <typename T>
 const void *behind(const T &head) {
   return &head + 1;
@@ -99,7 +99,7 @@ void forEachWait(const gpuasync_fragment &fragment,
   }
 }
 
-/// What commands wait for on other lanes.
+/// Commands and lanes that commands of other lanes wait for.
 struct AwaitedInFragment {
   uint64_t commands = 0, lanes = 0; ///< bits
 
@@ -263,7 +263,7 @@ void makeCommands(Calls calls, gpuasync_frame *frame,
   }
 }
 
-/// The same for tests of the edges: only these order the commands, each of
+/// Also, for tests of the edges: only these order the commands, each of
 /// which has a stream of its own.
 template <typename Calls>
 void makeCommandsByEdges(Calls calls, gpuasync_frame *frame,

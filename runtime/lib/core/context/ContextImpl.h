@@ -72,7 +72,7 @@ struct gpuasync_context : gpuasync::ContextPools {
   /// each a part. Under waitMutex.
   std::vector<gpuasync_context *> predecessors;
 
-  /// Of the service that keeps device mirrors; null without it.
+  /// The part of the service that keeps device mirrors; null without it.
   std::unique_ptr<gpuasync::ServicePart> mirrors;
 
   std::vector<std::string> leaks; ///< after close; under poolMutex

@@ -12,7 +12,7 @@
 
 using namespace gpuasync;
 
-/// What the program still holds, a line each.
+/// Lists what the program still holds, a line each.
 static void addLeaks(gpuasync_context &context,
                      std::vector<std::string> &lines) {
   auto add = [&](const Origin &origin, const char *format, uint64_t bytes) {

@@ -118,7 +118,7 @@ struct alignas(64) Instance {
   bool paused = false;
   std::atomic<uint32_t> references{1};
   std::vector<Pin *> pins; ///< under the context's poolMutex
-  /// Of the service that records regions; made with the first one.
+  /// The part of the service that records regions; made with the first one.
   std::atomic<ServicePart *> regions{nullptr};
   ~Instance() { delete regions.load(std::memory_order_relaxed); }
 
@@ -179,7 +179,7 @@ struct Entering {
   bool loading = false; ///< it has seen some of its function's modules
 };
 
-/// What is loaded: a module of a program by an image.
+/// A thing to load: a module of a program by an image.
 struct ModuleSource {
   const gpuasync_program *program = nullptr;
   const gpuasync_module *module = nullptr;

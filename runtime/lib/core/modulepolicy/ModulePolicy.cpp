@@ -157,7 +157,7 @@ void ContextModulePolicy::trim(const Entering *entering, uint64_t extraBytes,
   forEachService([&](const Service &each) { each.modulesUnloading(context); });
   cache.unload(gone);
   {
-    // What a frame has begun to use meanwhile goes another time.
+    // A module that a frame has begun to use meanwhile goes another time.
     std::lock_guard<std::mutex> lock(cache.mutex);
     if (cache.released)
       context.retiredCount.fetch_add(1, std::memory_order_relaxed);

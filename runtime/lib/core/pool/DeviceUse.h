@@ -59,7 +59,7 @@ struct OpenFrame {
     return __builtin_expect(first.context == &context, 1) ? first
                                                           : *findUse(&context);
   }
-  /// The same of any context; null: the frame does not use it.
+  /// Also of any context; null: the frame does not use it.
   DeviceUse *findUse(const gpuasync_context *context) {
     if (first.context == context)
       return &first;

@@ -330,7 +330,7 @@ std::string StreamPool::listUnfinished(const Stream &stream) {
   std::string text;
   StreamControl *control = context.driver->extensions.control;
   if (!control) {
-    // What was enqueued since the last wait, as far as it is remembered.
+    // Lists the work since the last wait, as far as it is remembered.
     const uint64_t end = stream.timeline.position();
     uint64_t first = stream.timeline.finishedPosition();
     if (end - first > capacity)

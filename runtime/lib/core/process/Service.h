@@ -22,7 +22,7 @@ struct Frame;
 struct Instance;
 class Text;
 
-/// What a service keeps for one context or one instance.
+/// The part that a service keeps for one context or one instance.
 class ServicePart {
 public:
   virtual ~ServicePart() = default;
@@ -82,7 +82,7 @@ protected:
 
 /// Returns the one object of a service.
 using GetService = const Service &() noexcept;
-/// Those of this runtime; null is the end.
+/// The services of this runtime; null is the end.
 extern GetService *const services[];
 
 /// Calls `visit(const Service &)` with each service.

@@ -114,8 +114,8 @@ struct alignas(64) Pin {
   Pin *nextOfThread = nullptr;
 };
 
-/// What frames of a thread use: a context for each device. It has a reference
-/// to each.
+/// The devices that frames of a thread use: a context for each device. It has a
+/// reference to each.
 struct Scope {
   gpuasync_context *first = nullptr;
   std::vector<gpuasync_context *> more; ///< for functions of several devices

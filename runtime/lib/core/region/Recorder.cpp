@@ -23,7 +23,7 @@ uint32_t Recorder::meet(Stream &stream) {
   return stream.regionNumber;
 }
 
-/// Of the arguments of a predicted item some are new, and not all are checked.
+/// Some arguments of a predicted item are new, and not all are checked.
 void Recorder::abandonItem() {
   Item &item = predicted->recording.items[matchedItems];
   item.stale = true;

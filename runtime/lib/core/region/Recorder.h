@@ -41,7 +41,7 @@ public:
   bool give(Stream &stream) override;
   Stream *takeGiven() override;
   void resolveAliases(Stream &ahead, bool idle) override;
-  /// What comes is another part of the region.
+  /// The next item is another part of the region.
   Status flush() override;
   const char *end(const gpuasync_site *site) override;
 
@@ -87,7 +87,7 @@ private:
     return nullptr;
   }
   void diverge();
-  /// Of the command that is added: the predicted call if it may be the next
+  /// For the command that is added: the predicted call if it may be the next
   /// one, which counts as matched then; else null, and nothing is predicted any
   /// longer.
   Call *match(Command::Kind kind, uint32_t stream, size_t bytes, Staged staged);

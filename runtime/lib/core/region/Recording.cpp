@@ -218,7 +218,7 @@ bool Recording::hasShapeOf(const Recording &other, bool exactCalls) const {
 
 namespace {
 
-/// What an operation that comes next on a stream starts after.
+/// By stream: what an operation that comes next starts after.
 using Front = std::vector<uint32_t>;
 
 /// Adds another one. Of two calls on one stream the later one is enough.

@@ -21,7 +21,7 @@ Regions::Regions(Instance &instance) : instance(instance) {
 
 std::atomic<int64_t (*)()> gpuasync::regionClock{nowNs};
 
-/// Those of the frame's instance, made on first use.
+/// Regions of the frame's instance, made on first use.
 static Regions &regionsOf(Instance &instance) {
   if (Regions *regions = Regions::of(instance);
       __builtin_expect(regions != nullptr, 1))

@@ -60,7 +60,7 @@ struct Executable {
 class Regions final : public ServicePart {
 public:
   explicit Regions(Instance &instance);
-  /// Those of an instance; null before its first region.
+  /// Regions of an instance; null before its first region.
   static Regions *of(const Instance &instance) {
     return static_cast<Regions *>(
         instance.regions.load(std::memory_order_acquire));
@@ -171,7 +171,7 @@ private:
   Gone retired;
 };
 
-/// Of regions of programs that were released; choicesMutex is held. Null: there
+/// Tunings of programs that were released; choicesMutex is held. Null: there
 /// are none.
 std::vector<PastTuning> *pastTunings(gpuasync_context &context);
 
