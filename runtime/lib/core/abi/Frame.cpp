@@ -277,14 +277,20 @@ void Frame::reapEnded() {
   Stack<Stream> open;
   while (Stream *stream = ended.pop()) {
     DeviceUse &use = *stream->use;
+    if (stream->isKnownIdle()) {
+      use.context->streams.give(use.slot, stream, /*idle=*/true);
+      continue;
+    }
     bool done = false;
     // Its error is whose who waits for an event of it.
     if (makeCurrent(use).ok())
       (void)use.context->timepoints.query(stream->timeline.whenIdle(), done);
-    if (done)
-      use.context->streams.give(use.slot, stream, false);
-    else
+    if (!done) {
       open.push(stream);
+      continue;
+    }
+    stream->timeline.finish();
+    use.context->streams.give(use.slot, stream, false);
   }
   ended = open;
 }
@@ -543,7 +549,8 @@ static void giveBack(Frame &frame) {
   }
   while (Stream *stream = frame.ended.pop()) {
     (void)frame.makeCurrent(*stream->use);
-    stream->use->context->streams.give(stream->use->slot, stream, false);
+    stream->use->context->streams.give(
+        stream->use->slot, stream, !frame.failed && stream->isKnownIdle());
   }
   frame.forEachDevice([&](DeviceUse &use) {
     if (use.downloads)

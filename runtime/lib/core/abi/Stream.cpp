@@ -253,7 +253,13 @@ void gpuasync_stream_wait(gpuasync_frame *memory, gpuasync_stream *stream,
     // A host wait on the stream covers it.
     stream->noteWait(event, event->generation);
     RETURN_IF_ERROR(frame->makeCurrent(*stream->use));
-    return stream->use->device->streamWaitEvent(stream->native, event->native);
+    RETURN_IF_ERROR(stream->use->device->streamWaitEvent(stream->native,
+                                                         event->native));
+    // Of a finished one another thread may be the owner.
+    if (Stream *earlier = event->stream;
+        earlier && !earlier->timeline.hasFinished(event->position))
+      earlier->noteCover(*stream, event->position);
+    return Status();
   });
 }
 
@@ -286,6 +292,8 @@ gpuasync_event *gpuasync_event_record(gpuasync_frame *memory,
         DeviceUse &use = *stream->use;
         RETURN_IF_ERROR(frame->makeCurrent(use));
         RETURN_IF_ERROR(use.context->events.take(use.slot, event));
+        event->stream = frame->region || stream->external ? nullptr : stream;
+        event->position = stream->timeline.position();
         Status status =
             frame->region
                 ? guard([&] { return frame->region->record(*event, *stream); })
@@ -353,6 +361,7 @@ gpuasync_event *gpuasync_event_export(gpuasync_frame *memory,
       }))
     return nullptr;
   unlink(frame->events, event);
+  event->stream = nullptr;
   event->context->events.leaveFrame(event);
   event->context->retainPart(); // the token may outlive the context
   return handle;

@@ -19,6 +19,7 @@
 #include <string>
 
 struct gpuasync_context;
+struct gpuasync_stream;
 
 namespace gpuasync {
 
@@ -35,6 +36,10 @@ struct alignas(64) Event {
   OpenFrame *frame = nullptr; ///< null: exported, or idle
   Event *previous = nullptr, *next = nullptr;
   Origin origin; ///< of the record
+  /// The frame's own stream that it was recorded on, and the operations before
+  /// it there; null: of another frame, or of none.
+  gpuasync_stream *stream = nullptr;
+  uint64_t position = 0;
   uint32_t generation = 0;
   //===--- In a region (Recorder.h)
   uint32_t regionNumber = 0;

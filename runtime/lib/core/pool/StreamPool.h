@@ -70,6 +70,14 @@ private:
   uint32_t gateGeneration = 0;
 };
 
+/// Work of one stream that comes before an operation of another one, which has
+/// waited for it. It stays true of streams that have got new owners.
+struct Cover {
+  const Timeline *by = nullptr;
+  uint64_t position = 0; ///< operations of `by` up to the one that has waited
+  uint64_t upTo = 0;     ///< operations of the stream that are covered
+};
+
 } // namespace gpuasync
 
 /// A physical stream, or a wrapper of the caller's one (CallerStreams.h).
@@ -109,6 +117,7 @@ struct alignas(64) gpuasync_stream {
   //===--- What is on it
   gpuasync::Timeline timeline;
   gpuasync::OpenWaits waits;
+  gpuasync::Cover cover;
   uint64_t capture = 0; ///< of the capture that it is part of
   gpuasync::Queue<gpuasync::StagingUse> staging;
   /// Staging that an error left without a timepoint: free once the stream is
@@ -135,6 +144,17 @@ struct alignas(64) gpuasync_stream {
   void noteWait(const void *event, uint32_t generation) {
     waits.noteWait(timeline.position(), event, generation);
     note(nullptr);
+  }
+  /// What is enqueued next on `later` comes behind the first `upTo` operations.
+  void noteCover(const gpuasync_stream &later, uint64_t upTo) {
+    cover = {&later.timeline, later.timeline.position(), upTo};
+  }
+  /// Whether the host knows without a question that nothing runs here: another
+  /// stream that it has waited for has waited for all of this one's work.
+  bool isKnownIdle() const {
+    return timeline.isIdle() ||
+           (cover.by && cover.upTo == timeline.position() &&
+            cover.by->hasFinished(cover.position));
   }
   /// Both wait for one event only: they begin at one time.
   bool beginsWith(const gpuasync_stream &other) const {
