@@ -63,8 +63,19 @@ static Status endCall(Frame &frame, int32_t result, const gpuasync_site *site) {
   return status;
 }
 
-static DeviceObserver *observerOf(const Stream &stream) {
-  return stream.use->device->extensions.observer;
+/// Tells the observer of each stream's device, if there is one, of the call,
+/// with the device current.
+template <typename Tell>
+static Status tellObservers(Frame &frame, Stream *const *streams,
+                            uint32_t count, Tell tell) {
+  for (uint32_t i = 0; i < count; ++i) {
+    DeviceUse &use = *streams[i]->use;
+    if (DeviceObserver *observer = use.device->extensions.observer) {
+      RETURN_IF_ERROR(frame.makeCurrent(use));
+      tell(*observer, streams[i]->native);
+    }
+  }
+  return Status();
 }
 
 /// Puts the call on its streams, which have counted it: the thread is the
@@ -72,7 +83,6 @@ static DeviceObserver *observerOf(const Stream &stream) {
 static Status giveThread(Frame &frame, Stream *const *streams, uint32_t count,
                          const gpuasync_site *site) {
   DeviceUse &use = *streams[0]->use;
-  RETURN_IF_ERROR(frame.makeCurrent(use));
   Frame::ActiveLibraryCall &active = frame.libraryCall;
   if (count == 1)
     active.on = streams[0];
@@ -93,21 +103,29 @@ static Status giveThread(Frame &frame, Stream *const *streams, uint32_t count,
     call.streams = handles;
     call.ordinals = ordinals;
   }
-  for (uint32_t i = 0; i < count; ++i)
-    if (DeviceObserver *observer = observerOf(*streams[i]))
-      observer->beginLibrary(streams[i]->native, site);
-  use.device->suspend();
-  return Status();
+  Status status = tellObservers(
+      frame, streams, count,
+      [&](DeviceObserver &observer, NativeStream stream) {
+        observer.beginLibrary(stream, site);
+      });
+  if (status.ok())
+    status = frame.makeCurrent(use);
+  if (status.ok())
+    use.device->suspend();
+  else
+    (void)endCall(frame, 0, site);
+  return status;
 }
 
 /// The thread is the frame's again.
 static Status takeThreadBack(Frame &frame) {
   Status resumed = frame.current->device->resume();
-  Stream *const *streams = frame.libraryCall.streams();
-  for (uint32_t i = 0; i < frame.libraryCall.call.count; ++i)
-    if (DeviceObserver *observer = observerOf(*streams[i]))
-      observer->endLibrary(streams[i]->native);
-  return resumed;
+  Status told = tellObservers(
+      frame, frame.libraryCall.streams(), frame.libraryCall.call.count,
+      [](DeviceObserver &observer, NativeStream stream) {
+        observer.endLibrary(stream);
+      });
+  return resumed.ok() ? std::move(told) : std::move(resumed);
 }
 
 Status gpuasync::callLibrary(Frame &frame, Stream *const *streams,
