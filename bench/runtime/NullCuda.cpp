@@ -7,7 +7,7 @@
 // measure is the runtime itself (GPU_ASYNC_CUDA_LIBRARY=.../libnull_cuda.so).
 //===----------------------------------------------------------------------===//
 
-#include "drivers/cuda/CudaTypes.h"
+#include "device/cuda/CudaTypes.h"
 
 #include <atomic>
 #include <stdio.h>
@@ -23,7 +23,7 @@ using namespace gpuasync::cuda;
 namespace defaults {
 #define CUDA_ENTRY(entry, parameters, need, name, version, exported)           \
   static int name parameters { return Success; }
-#include "drivers/shared/VendorSymbols.def"
+#include "device/vendor/VendorSymbols.def"
 } // namespace defaults
 
 /// Those that must do something, found before the ones above.
@@ -267,7 +267,7 @@ cuGetProcAddress_v2(const char *wanted, void **address, int, uint64_t,
     *found = 0;                                                                \
     return Success;                                                            \
   }
-#include "drivers/shared/VendorSymbols.def"
+#include "device/vendor/VendorSymbols.def"
   *address = nullptr;
   *found = 1;
   return ErrorNotFound;

@@ -9,7 +9,7 @@
 #ifndef GPUASYNC_TEST_RUNTIME_CUDATABLE_H
 #define GPUASYNC_TEST_RUNTIME_CUDATABLE_H
 
-#include "drivers/cuda/CudaTypes.h"
+#include "device/cuda/CudaTypes.h"
 
 namespace gpuasync {
 namespace cuda {
@@ -17,7 +17,7 @@ namespace cuda {
 struct CudaTable {
 #define CUDA_ENTRY(entry, parameters, need, name, version, exported)           \
   int(*name) parameters;
-#include "drivers/shared/VendorSymbols.def"
+#include "device/vendor/VendorSymbols.def"
 };
 
 } // namespace cuda

@@ -9,7 +9,7 @@
 #define GPUASYNC_TEST_RUNTIME_REGIONFIXTURE_H
 
 #include "Fixture.h"
-#include "core/context/ContextImpl.h"
+#include "shim/context/ContextImpl.h"
 
 namespace gpuasync_test {
 

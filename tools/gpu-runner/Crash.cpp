@@ -10,7 +10,7 @@
 #include "Crash.h"
 
 #include "Kernels/Common/Thread.h"
-#include "aot/NewFile.h"
+#include "libs/aot/NewFile.h"
 #include "llvm/DebugInfo/DIContext.h"
 #include "llvm/DebugInfo/DWARF/DWARFContext.h"
 #include "llvm/Object/ObjectFile.h"

@@ -9,7 +9,7 @@
 #ifndef GPUASYNC_TOOLS_GPURUNNER_FILES_H
 #define GPUASYNC_TOOLS_GPURUNNER_FILES_H
 
-#include "aot/NewFile.h"
+#include "libs/aot/NewFile.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/Error.h"

@@ -7,7 +7,7 @@
 
 #include "Npy.h"
 
-#include "aot/NpyHeader.h"
+#include "libs/aot/NpyHeader.h"
 
 using namespace llvm;
 

@@ -10,7 +10,7 @@
 
 #include "GPUAsync/DeviceKinds.h"
 #include "Kernels/Common/Environment.h"
-#include "aot/NewFile.h"
+#include "libs/aot/NewFile.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"

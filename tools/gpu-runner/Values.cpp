@@ -8,7 +8,7 @@
 #include "Values.h"
 #include "Npy.h"
 
-#include "aot/NpyHeader.h"
+#include "libs/aot/NpyHeader.h"
 #include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/STLExtras.h"

@@ -22,8 +22,8 @@
 #include "Options.h"
 #include "Report.h"
 
-#include "aot/NewFile.h"
 #include "gpuasync/Trace.h"
+#include "libs/aot/NewFile.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"

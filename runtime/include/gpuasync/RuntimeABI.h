@@ -63,7 +63,7 @@ typedef struct gpuasync_status gpuasync_status;
 //===----------------------------------------------------------------------===//
 
 /// What the bytes of an image are. The list is open: a vendor of the runtime
-/// says which formats its devices read (drivers/Vendors.h).
+/// says which formats its devices read (device/Vendors.h).
 enum gpuasync_image_format {
   GPUASYNC_IMAGE_CPU = 1,    ///< `data` is a gpuasync_cpu_kernel[kernelCount]
   GPUASYNC_IMAGE_PTX = 2,    ///< NUL-terminated PTX text

@@ -37,7 +37,7 @@ def compare(what, code, where, documented):
 # scripts read in Testing.md.
 counted = []
 variable = r"\bGPU_ASYNC_[A-Z_]+[A-Z]\b"
-read = set(re.findall('"(%s)"' % variable, text("runtime/lib", "lib", "tools")))
+read = set(re.findall('"(%s)"' % variable, text("runtime", "lib", "tools")))
 table = page("Runtime.md").split("## Environment", 1)[1].split("\n## ", 1)[0]
 rows = "\n".join(line.split("|")[1] for line in table.splitlines() if line.startswith("| `"))
 counted.append("%d variables" % compare("variable", read, "Runtime.md's table", re.findall(variable, rows)))
@@ -46,8 +46,8 @@ problems += ["variable %s is not in Testing.md" % name for name in sorted(tested
 # The environment of a setuid program is ignored: there is one place in the runtime
 # and one in the compiler that ask it.
 asking = r"\b(?:std::|secure_)?getenv\(|Process::GetEnv\(|findProgramByName\(|\bcreateTemporaryFile\("
-places = {"runtime/lib/core/base/Settings.h", "lib/Kernels/Common/Environment.cpp"}
-for folder in "runtime/lib", "runtime/include", "lib", "tools", "python/binding":
+places = {"runtime/shim/base/Settings.h", "lib/Kernels/Common/Environment.cpp"}
+for folder in "runtime", "lib", "tools", "python/binding":
     for path in sorted((root / folder).rglob("*.*")):
         name = str(path.relative_to(root))
         if path.suffix in (".cpp", ".h") and name not in places and re.search(asking, path.read_text()):
@@ -104,7 +104,7 @@ for name in sorted(set(passes) | set(listed)):
 counted.append("%d passes" % len(passes))
 
 # Functions and files of the project that pages name.
-headers = text("runtime/include", "runtime/lib", "include/GPUAsync-C")
+headers = text("runtime", "include/GPUAsync-C")
 for path in sorted(docs.rglob("*.md")) + [root / "README.md"]:
     body = path.read_text()
     for name in sorted(set(re.findall(r"\bgpuasync_\w+[a-z]\b(?=[(`])", body))):

@@ -69,7 +69,7 @@ for name in sorted(named):
     if not (root / name).exists():
         problems.append("docs/Map.md names %s, which is not there" % name)
 # Folders that hold folders are named by these, folders like Inputs by their test.
-for pattern in ("*", "include/GPUAsync/*", "lib/*", "tools/*", "runtime/*", "runtime/lib/*", "runtime/lib/drivers/*",
+for pattern in ("*", "include/GPUAsync/*", "lib/*", "tools/*", "runtime/*", "runtime/*/*",
                 "test/*", "test/runtime/*", "bench/*", "examples/*"):
     for folder in sorted(root.glob(pattern)):
         name = str(folder.relative_to(root))

@@ -6,7 +6,7 @@
 // folder of the test's own.
 //===----------------------------------------------------------------------===//
 
-#include "aot/NewFile.h"
+#include "libs/aot/NewFile.h"
 #include "gtest/gtest.h"
 
 #include <cerrno>

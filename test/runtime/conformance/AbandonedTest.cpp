@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Fixture.h"
-#include "core/context/ContextImpl.h"
+#include "shim/context/ContextImpl.h"
 
 #include <optional>
 #include <thread>

@@ -8,8 +8,8 @@
 
 #include "../../Inputs/TimeLimit.h"
 #include "Fixture.h"
-#include "core/abi/Frame.h"
 #include "gpuasync/SiteTable.h"
+#include "shim/abi/Frame.h"
 
 #include <sys/mman.h>
 #include <thread>

@@ -8,7 +8,7 @@
 
 #include "../../Inputs/Seed.h"
 #include "Fixture.h"
-#include "drivers/Driver.h"
+#include "device/Driver.h"
 
 #include <deque>
 #include <functional>

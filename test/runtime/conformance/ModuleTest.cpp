@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Fixture.h"
-#include "core/context/ContextImpl.h"
 #include "gpuasync/Program.h"
+#include "shim/context/ContextImpl.h"
 
 #include <array>
 #include <atomic>

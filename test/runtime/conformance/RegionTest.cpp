@@ -10,9 +10,9 @@
 #include "../../Inputs/Seed.h"
 #include "RegionFixture.h"
 #include "TestLibrary.h"
-#include "core/base/Clock.h"
-#include "core/region/Regions.h"
 #include "gpuasync/Program.h"
+#include "services/graphs/Regions.h"
+#include "shim/base/Clock.h"
 
 #include <random>
 

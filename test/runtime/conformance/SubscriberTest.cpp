@@ -9,7 +9,7 @@
 #include "TimedFixture.h"
 #include "gpuasync/Program.h"
 #include "gpuasync/Trace.h"
-#include "trace/Interface.h"
+#include "services/trace/Interface.h"
 
 #include <map>
 #include <mutex>

@@ -5,7 +5,7 @@
 // Run under ThreadSanitizer too.
 //===----------------------------------------------------------------------===//
 
-#include "core/process/Thread.h"
+#include "shim/process/Thread.h"
 #include "Fixture.h"
 
 #include <atomic>

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Fixture.h"
-#include "core/process/Thread.h"
+#include "shim/process/Thread.h"
 
 #include <algorithm>
 #include <chrono>

@@ -6,8 +6,8 @@
 // conformance suite tests what the core makes of it.
 //===----------------------------------------------------------------------===//
 
-#include "drivers/cuda/CudaDriver.h"
-#include "drivers/Driver.h"
+#include "device/cuda/CudaDriver.h"
+#include "device/Driver.h"
 
 #include "gtest/gtest.h"
 

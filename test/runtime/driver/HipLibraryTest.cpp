@@ -8,7 +8,7 @@
 // suite tests what the driver does with a library that serves.
 //===----------------------------------------------------------------------===//
 
-#include "drivers/hip/HipDriver.h"
+#include "device/hip/HipDriver.h"
 #include "gpuasync/Context.h"
 
 #include "gtest/gtest.h"

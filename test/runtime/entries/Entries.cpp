@@ -7,10 +7,10 @@
 
 #include "Entries.h"
 
-#include "compat/session/Session.h"
 #include "gpuasync/Memory.h"
 #include "gpuasync/Trace.h"
 #include "mgpu/Symbols.h"
+#include "services/session/Session.h"
 
 #include <elf.h>
 #include <fcntl.h>

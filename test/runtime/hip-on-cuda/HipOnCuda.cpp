@@ -9,8 +9,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaTable.h"
-#include "drivers/cuda/CudaDriver.h"
-#include "drivers/hip/HipTypes.h"
+#include "device/cuda/CudaDriver.h"
+#include "device/hip/HipTypes.h"
 
 #include <algorithm>
 #include <dlfcn.h>
@@ -26,7 +26,7 @@ using namespace gpuasync::hip;
 
 #define HIP_ENTRY(entry, parameters, need, name)                               \
   extern "C" __attribute__((visibility("default"))) int name parameters;
-#include "drivers/shared/VendorSymbols.def"
+#include "device/vendor/VendorSymbols.def"
 
 //===----------------------------------------------------------------------===//
 // The CUDA driver
@@ -61,7 +61,7 @@ bool openDriver() {
 #define CUDA_ENTRY(entry, parameters, need, name, version, exported)           \
   driver.name =                                                                \
       reinterpret_cast<decltype(driver.name)>(find(#name, version, exported));
-#include "drivers/shared/VendorSymbols.def"
+#include "device/vendor/VendorSymbols.def"
   return driver.cuInit && driver.cuInit(0) == cuda::Success;
 }
 

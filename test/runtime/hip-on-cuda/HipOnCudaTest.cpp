@@ -22,7 +22,7 @@ TEST(HipOnCuda, HasEveryEntryPoint) {
   ASSERT_NE(library, nullptr) << dlerror();
 #define HIP_ENTRY(entry, parameters, need, name)                               \
   EXPECT_NE(dlsym(library, #name), nullptr) << #name;
-#include "drivers/shared/VendorSymbols.def"
+#include "device/vendor/VendorSymbols.def"
 }
 
 /// Runs this program's tests of `filter` over another CUDA library.

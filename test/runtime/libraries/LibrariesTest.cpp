@@ -14,7 +14,7 @@
 #include "gpuasync/Program.h"
 #include "gpuasync/Trace.h"
 #include "mock/Mock.h"
-#include "trace/Interface.h"
+#include "services/trace/Interface.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 
 #include "State.h"
 
-#include "drivers/cuda/CudaTypes.h"
+#include "device/cuda/CudaTypes.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -29,7 +29,7 @@ namespace {
 namespace names {
 #define CUDA_ENTRY(entry, parameters, need, name, version, exported)           \
   constexpr const char *name = #name;
-#include "drivers/shared/VendorSymbols.def"
+#include "device/vendor/VendorSymbols.def"
 } // namespace names
 
 const ErrorText errorTexts[] = {
@@ -877,7 +877,7 @@ EMBEDDERS_CALLS
           parameters =                                                         \
               Entry<name, names::name, needsContext(names::name)>::call;       \
   MOCK_EXPORT(exported, "mock_entry_" #name)
-#include "drivers/shared/VendorSymbols.def"
+#include "device/vendor/VendorSymbols.def"
 } // namespace mock
 
 extern "C" __attribute__((visibility("default"))) int
@@ -890,7 +890,7 @@ cuGetProcAddress_v2(const char *name, void **result, int version, uint64_t,
   } table[] = {
 #define CUDA_ENTRY(entry, parameters, need, name, version, exported)           \
   {#name, version, reinterpret_cast<void *>(mock::mock_entry_##name)},
-#include "drivers/shared/VendorSymbols.def"
+#include "device/vendor/VendorSymbols.def"
   };
   *result = nullptr;
   for (auto &entry : table)

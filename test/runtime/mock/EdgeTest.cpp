@@ -7,7 +7,7 @@
 
 #include "../../Inputs/TimeLimit.h"
 #include "Fixture.h"
-#include "core/context/ContextImpl.h"
+#include "shim/context/ContextImpl.h"
 
 #include <stdlib.h>
 #include <sys/wait.h>

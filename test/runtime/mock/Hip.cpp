@@ -9,7 +9,7 @@
 
 #include "State.h"
 
-#include "drivers/hip/HipTypes.h"
+#include "device/hip/HipTypes.h"
 
 #include <elf.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ namespace {
 namespace names {
 #define HIP_ENTRY(entry, parameters, need, name)                               \
   constexpr const char *name = #name;
-#include "drivers/shared/VendorSymbols.def"
+#include "device/vendor/VendorSymbols.def"
 } // namespace names
 
 const ErrorText errorTexts[] = {
@@ -656,5 +656,5 @@ constexpr bool needsContext(const char *name) {
           parameters =                                                         \
               Entry<name, names::name, needsContext(names::name)>::call;       \
   MOCK_EXPORT(#name, "mock_entry_" #name)
-#include "drivers/shared/VendorSymbols.def"
+#include "device/vendor/VendorSymbols.def"
 } // namespace mock

@@ -33,7 +33,7 @@ protected:
 #define CUDA_ENTRY(entry, parameters, need, name, version, exported)           \
   cu.name = reinterpret_cast<int(*) parameters>(dlsym(library, exported));     \
   ASSERT_NE(cu.name, nullptr) << exported;
-#include "drivers/shared/VendorSymbols.def"
+#include "device/vendor/VendorSymbols.def"
     cuStreamSynchronize = reinterpret_cast<int (*)(StreamHandle)>(
         dlsym(library, "cuStreamSynchronize"));
     ASSERT_NE(cuStreamSynchronize, nullptr);

@@ -8,7 +8,7 @@
 #include "../CpuKernel.h"
 #include "State.h"
 
-#include "drivers/shared/BuiltinKernels.h"
+#include "device/vendor/BuiltinKernels.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -9,8 +9,8 @@
 
 #include "../../Inputs/TimeLimit.h"
 #include "Fixture.h"
-#include "core/context/ContextImpl.h"
 #include "gpuasync/Program.h"
+#include "shim/context/ContextImpl.h"
 
 #include <stdlib.h>
 #include <string.h>

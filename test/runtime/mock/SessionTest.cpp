@@ -5,9 +5,9 @@
 // What the library of upstream's symbols calls, with failures of the vendor's.
 //===----------------------------------------------------------------------===//
 
-#include "compat/session/Session.h"
+#include "services/session/Session.h"
 #include "Fixture.h"
-#include "core/context/Program.h"
+#include "shim/context/Program.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,12 +7,12 @@
 // this program again.
 //===----------------------------------------------------------------------===//
 
-#include "trace/tracer/Ranges.h"
+#include "libs/trace/Ranges.h"
 #include "Adversary.h"
 #include "RegionFixture.h"
-#include "core/process/HostSpan.h"
 #include "gpuasync/Trace.h"
 #include "ranges/FakeProfiler.h"
+#include "shim/process/HostSpan.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

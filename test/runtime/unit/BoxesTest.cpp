@@ -6,7 +6,7 @@
 // row-major order, and no more dimensions than they may.
 //===----------------------------------------------------------------------===//
 
-#include "core/command/Boxes.h"
+#include "shim/command/Boxes.h"
 #include "../../Inputs/Seed.h"
 
 #include <gtest/gtest.h>

@@ -7,8 +7,8 @@
 
 #include "Fixture.h"
 #include "HostCalls.h"
-#include "core/base/Clock.h"
-#include "core/context/ContextImpl.h"
+#include "shim/base/Clock.h"
+#include "shim/context/ContextImpl.h"
 
 #include <atomic>
 #include <chrono>

@@ -8,7 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Fixture.h"
-#include "drivers/cpu/CallerStack.h"
+#include "device/cpu/CallerStack.h"
 
 #include <atomic>
 #include <math.h>

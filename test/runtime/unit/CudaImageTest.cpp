@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../../Inputs/Seed.h"
-#include "drivers/cuda/CudaDriver.h"
+#include "device/cuda/CudaDriver.h"
 
 #include <gtest/gtest.h>
 

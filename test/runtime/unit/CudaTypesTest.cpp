@@ -175,7 +175,7 @@ extern "C" CUresult CUDAAPI cuStreamGetCaptureInfo_v2(
   static_assert(gpuasync_test::SameSignature<decltype(own::CudaTable::name),   \
                                              decltype(&::name)>::value,        \
                 #name);
-#include "drivers/shared/VendorSymbols.def"
+#include "device/vendor/VendorSymbols.def"
 #endif // CUDA_VERSION
 
 TEST(CudaTypes, AgreeWithCudaH) {

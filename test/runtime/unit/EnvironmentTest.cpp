@@ -6,8 +6,8 @@
 // variables name files that the runtime writes and libraries that it loads.
 //===----------------------------------------------------------------------===//
 
-#include "core/base/Settings.h"
 #include "gpuasync/Context.h"
+#include "shim/base/Settings.h"
 #include "gtest/gtest.h"
 
 #include <string>

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "../../Inputs/Seed.h"
-#include "drivers/hip/HipDriver.h"
-#include "drivers/shared/BuiltinKernels.h"
+#include "device/hip/HipDriver.h"
+#include "device/vendor/BuiltinKernels.h"
 #include "gtest/gtest.h"
 
 #include <memory>

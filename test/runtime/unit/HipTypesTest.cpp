@@ -17,7 +17,7 @@
 #include <hip/hip_runtime_api.h>
 #endif
 #include "SameSignature.h"
-#include "drivers/hip/HipTypes.h"
+#include "device/hip/HipTypes.h"
 
 #if defined(HIP_VERSION) && HIP_VERSION >= 60000000
 
@@ -126,7 +126,7 @@ namespace gpuasync {
 namespace hip {
 struct HipTable {
 #define HIP_ENTRY(entry, parameters, need, name) int(*name) parameters;
-#include "drivers/shared/VendorSymbols.def"
+#include "device/vendor/VendorSymbols.def"
 };
 } // namespace hip
 } // namespace gpuasync
@@ -140,7 +140,7 @@ extern "C" hipError_t hipMallocFromPoolAsync(void **address, size_t bytes,
   static_assert(gpuasync_test::SameSignature<decltype(own::HipTable::name),    \
                                              decltype(&name)>::value,          \
                 #name);
-#include "drivers/shared/VendorSymbols.def"
+#include "device/vendor/VendorSymbols.def"
 } // namespace real
 #endif // HIP_VERSION
 

@@ -8,7 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Fixture.h"
-#include "core/abi/Frame.h"
+#include "shim/abi/Frame.h"
 
 #include <algorithm>
 #include <chrono>

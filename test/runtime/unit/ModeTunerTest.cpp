@@ -6,7 +6,7 @@
 // Choice is told times that the tests make up.
 //===----------------------------------------------------------------------===//
 
-#include "core/region/ModeTuner.h"
+#include "services/graphs/ModeTuner.h"
 
 #include <functional>
 #include <gtest/gtest.h>

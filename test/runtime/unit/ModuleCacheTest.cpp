@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "WatchedDriver.h"
-#include "core/modulepolicy/ModulePolicy.h"
+#include "services/modulepolicy/ModulePolicy.h"
 
 #include <gtest/gtest.h>
 

@@ -6,11 +6,11 @@
 // are counted. Work is held back by gates.
 //===----------------------------------------------------------------------===//
 
-#include "core/context/ContextImpl.h"
-#include "core/timepoint/Timepoints.h"
-#include "drivers/DeviceWrapper.h"
-#include "drivers/Vendors.h"
+#include "device/DeviceWrapper.h"
+#include "device/Vendors.h"
 #include "gpuasync/Context.h"
+#include "shim/context/ContextImpl.h"
+#include "shim/timepoint/Timepoints.h"
 
 #include <condition_variable>
 #include <deque>

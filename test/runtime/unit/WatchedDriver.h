@@ -12,13 +12,13 @@
 
 #include "CpuKernel.h"
 #include "Sites.h"
-#include "core/context/ContextImpl.h"
-#include "core/context/Program.h"
-#include "drivers/DeviceWrapper.h"
-#include "drivers/cuda/CudaDriver.h"
+#include "device/DeviceWrapper.h"
+#include "device/cuda/CudaDriver.h"
 #include "gpuasync/Context.h"
 #include "gpuasync/Program.h"
 #include "gpuasync/Stats.h"
+#include "shim/context/ContextImpl.h"
+#include "shim/context/Program.h"
 
 #include <atomic>
 #include <functional>

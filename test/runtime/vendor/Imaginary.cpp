@@ -7,7 +7,7 @@
 
 #include "vendor/Imaginary.h"
 
-#include "drivers/DeviceWrapper.h"
+#include "device/DeviceWrapper.h"
 
 #include <string.h>
 #include <vector>

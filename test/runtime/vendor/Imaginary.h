@@ -10,7 +10,7 @@
 #ifndef GPUASYNC_TEST_RUNTIME_VENDOR_IMAGINARY_H
 #define GPUASYNC_TEST_RUNTIME_VENDOR_IMAGINARY_H
 
-#include "drivers/Driver.h"
+#include "device/Driver.h"
 
 namespace gpuasync_test {
 

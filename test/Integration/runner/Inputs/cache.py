@@ -173,7 +173,7 @@ def damage():
 
 
 def foreign():
-    """The form of an entry is in runtime/lib/cache/DiskCache.cpp."""
+    """The form of an entry is in runtime/shim/diskcache/DiskCache.cpp."""
     for name in entries():
         for payload in (b"", b"x" * 7, b"\xff" * 64, (1).to_bytes(8, "little") + b"9"):
             head = b"GPUACACH" + (1).to_bytes(8, "little") + bytes.fromhex(name)

@@ -1,0 +1,16 @@
+//===- Services.cpp - A runtime without services --------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The fallbacks that learn of something.
+//===----------------------------------------------------------------------===//
+
+#include "shim/process/Service.h"
+
+namespace gpuasync {
+
+GetService absentTraceService, residentUploads;
+
+GetService *const services[] = {absentTraceService, residentUploads, nullptr};
+
+} // namespace gpuasync

@@ -1,0 +1,38 @@
+//===- Constants.cpp - Constant arrays on the device ----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The entries that lowered code calls; what they find is in shim/module.
+//===----------------------------------------------------------------------===//
+
+#include "gpuasync/Check.h"
+#include "shim/abi/Frame.h"
+
+using namespace gpuasync;
+
+extern "C" {
+
+void *gpuasync_constant(gpuasync_frame *memory, uint32_t device, uint32_t index,
+                        uint32_t siteIndex) noexcept {
+  Frame *frame = Frame::of(memory);
+  if (!frame->usable())
+    return nullptr;
+  const void *found = nullptr;
+  bool ok = frame->run(frame->siteAt(siteIndex), [&]() -> Status {
+    DeviceUse *use = nullptr;
+    RETURN_IF_ERROR(frame->enterDevice(device, use));
+    return use->instance->findConstant(index, found);
+  });
+  return ok ? const_cast<void *>(found) : nullptr;
+}
+
+uint64_t gpuasync_check_constant_bytes(const gpuasync_frame *memory,
+                                       uint32_t index) noexcept {
+  auto *frame = reinterpret_cast<const Frame *>(memory);
+  const void *found = nullptr;
+  bool isThere = frame->first.instance &&
+                 frame->first.instance->findConstant(index, found).ok();
+  return isThere ? frame->first.instance->program->modules[index].images[0].size
+                 : 0;
+}
+}

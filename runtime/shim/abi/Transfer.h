@@ -1,0 +1,210 @@
+//===- Transfer.h - What copies and fills share -----------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The driver copies memory that the device reaches by itself. Copies of
+// pageable memory go through staging.
+//===----------------------------------------------------------------------===//
+//
+// A pageable source is read before the call returns, unless it is itself the
+// destination of a download that is not finished: then the copy starts from
+// that download's staging, in the order that the program states, or, where the
+// device writes host memory itself, from staging that gets it late. A pageable
+// destination is written at the latest by the host wait that covers the copy.
+// On a caller's stream nobody of ours waits; there the driver makes the copy
+// itself, which may block the caller (docs/reference/Runtime.md).
+//
+// Copy.cpp makes each copy in three moves. It classifies both sides, makes a
+// CopyPlan of them, and carries the plan out. Arrays of which one part is
+// registered and another is not, or of more dimensions than drivers take, are
+// copied box by box (Boxes.h). A function for both ByteCopy and StridedCopy is
+// a template.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_SHIM_ABI_TRANSFER_H
+#define GPUASYNC_SHIM_ABI_TRANSFER_H
+
+#include "shim/abi/Capture.h"
+#include "shim/command/Boxes.h"
+#include "shim/pool/HostMemory.h"
+
+namespace gpuasync {
+
+/// The two sides of a copy; a fill has no source.
+struct Sides {
+  bool fromPageable = false, toPageable = false;
+  Extent from, to; ///< around the first elements
+  bool areReachable() const { return !fromPageable && !toPageable; }
+};
+
+/// How a copy is carried out, in at most four steps: staging gets the source,
+/// the device copies, the host's copy from staging to the destination is noted
+/// for a later host wait, and the source's staging is kept until the device has
+/// read it. A value without memory of its own but for `shared`.
+struct CopyPlan {
+  enum class Source : uint8_t {
+    Reachable, ///< no staging
+    Now,       ///< the host copies all of it now, and there are no other steps
+    Gathered,  ///< the host copies it to staging now
+    Shared,    ///< it is in the staging of a download, at `offset`
+    Deferred   ///< staging gets some parts when the device has written them
+  };
+  enum class Target : uint8_t {
+    Reachable, ///< no staging
+    Driver,    ///< pageable; the driver copies there, which may block
+    Direct,    ///< pageable; the device writes there, and reads wait for it
+    Staged     ///< the device writes staging
+  };
+  Source source = Source::Reachable;
+  Target target = Target::Reachable;
+  PoolAllocation *shared = nullptr; ///< one use more of this staging
+  uint64_t offset = 0;
+};
+
+/// One frame's copy or fill on one stream.
+struct Transfer {
+  static constexpr uint64_t chunkBytes = 4 << 20;
+
+  Frame &frame;
+  DeviceUse &use;
+  gpuasync_context &context;
+  Stream &stream;
+  const gpuasync_site *site;
+
+  Transfer(Frame &frame, Stream &stream, const gpuasync_site *site)
+      : frame(frame), use(*stream.use), context(*use.context), stream(stream),
+        site(site) {}
+
+  /// Says which sides the device does not reach by itself. A first element
+  /// decides which memory the rest must not leave. A fill has no source.
+  Status classify(const ByteCopy &first, Sides &sides, bool isFill = false) {
+    if (!isFill)
+      RETURN_IF_ERROR(
+          classify(first.source, sides.from, "source", sides.fromPageable));
+    return classify(first.destination, sides.to, "destination",
+                    sides.toPageable);
+  }
+  /// Whether the host would copy for the device on a side, and the device
+  /// reaches a part of it: work on that part has a place in the order of the
+  /// streams.
+  bool isMixed(const ByteCopy &first, const Sides &sides) {
+    return isMixed(first.source, sides.from, sides.fromPageable) ||
+           isMixed(first.destination, sides.to, sides.toPageable);
+  }
+  /// Calls `whole(box, sides)` for boxes of an array that drivers take, whose
+  /// sides are each of one kind, and `element(box)` for elements of which a
+  /// side is not. `first` is the box of the first element.
+  template <typename Whole, typename Element>
+  Status forEachBox(const StridedCopy &first, const Dims &dims, bool isFill,
+                    Whole whole, Element element) {
+    Sides sides;
+    if (dims.rank > StridedCopy::maxRank) {
+      // An error comes before any of its boxes is enqueued.
+      sides.from = extentOf(dims, /*destination=*/false, first.elementBytes);
+      sides.to = extentOf(dims, /*destination=*/true, first.elementBytes);
+      RETURN_IF_ERROR(
+          classify({first.destination, first.source, 0}, sides, isFill));
+    }
+    for (Boxes boxes(dims, StridedCopy::maxRank); !boxes.done(); boxes.next()) {
+      StridedCopy box;
+      bool isWhole = false;
+      do {
+        box = first;
+        boxes.read(box);
+        sides.from = sourceExtent(box);
+        sides.to = destinationExtent(box);
+        const ByteCopy at = {box.destination, box.source, 0};
+        RETURN_IF_ERROR(classify(at, sides, isFill));
+        isWhole = !isMixed(at, sides);
+      } while (!isWhole && boxes.halve());
+      RETURN_IF_ERROR(isWhole ? whole(box, sides) : element(box));
+    }
+    return Status();
+  }
+  /// Whether the region takes the work, by CommandSink::put.
+  bool isForRegion() const {
+    return __builtin_expect(frame.region && frame.region->isAdding(), 0);
+  }
+  /// Whether all work of the stream is done.
+  bool isIdle();
+  /// Notes that the copy writes pageable memory after the call: from `staging`
+  /// by `scatter`, unless they are null.
+  Status remember(char *destination, uint64_t bytes, PoolAllocation *staging,
+                  const StridedCopy *scatter) {
+    return context.staging.expect(use.downloads, stream, destination, bytes,
+                                  staging, scatter);
+  }
+  /// Calls `visit` for downloads that have yet to write a part of the source,
+  /// newest first, until it returns false: those of this frame, and of frames
+  /// that were left before anybody waited, behind which a token may order this
+  /// copy.
+  template <typename Visit>
+  void forEachWriter(const char *source, uint64_t bytes, Visit visit) {
+    forEachWriterOf(use, source, bytes, visit);
+  }
+  /// Also for another device of the frame, whose context is current.
+  template <typename Visit>
+  static void forEachWriterOf(DeviceUse &of, const char *source, uint64_t bytes,
+                              Visit visit) {
+    StagingPool &staging = of.context->staging;
+    if (!staging.mayBePending(of.downloads))
+      return;
+    (void)staging.finish(of.downloads);
+    staging.forEachPending(of.downloads, [&](Download &each) {
+      return !overlaps(each.destination, each.bytes, source, bytes) ||
+             visit(each);
+    });
+  }
+  bool isPending(const char *source, uint64_t bytes) {
+    return isPendingOf(use, source, bytes);
+  }
+  static bool isPendingOf(DeviceUse &of, const char *source, uint64_t bytes) {
+    bool pending = false;
+    forEachWriterOf(of, source, bytes,
+                    [&](Download &) { return !(pending = true); });
+    return pending;
+  }
+
+private:
+  /// Says in `pageable` whether the device does not reach by itself the memory
+  /// around `first`, the first element. `role` names the side in errors.
+  Status classify(const void *first, const Extent &extent, const char *role,
+                  bool &pageable);
+  bool isMixed(const void *first, const Extent &extent, bool pageable) {
+    return pageable && context.registrations.findPart(
+                           static_cast<const char *>(first) + extent.low,
+                           extent.bytes()) < extent.bytes();
+  }
+};
+
+/// Runs the body of an entry that copies or fills. `body(frame, site)` is
+/// called unless the frame failed.
+template <typename Body>
+void transfer(gpuasync_frame *memory, Stream *stream, uint32_t siteIndex,
+              Body body) {
+  Frame *frame = Frame::of(memory);
+  const gpuasync_site *site = frame->siteAt(siteIndex);
+  if (frame->usable() && frame->owns(stream, site) &&
+      frame->beginWork(*stream, site))
+    frame->run(site, [&]() -> Status {
+      RETURN_IF_ERROR(frame->makeCurrent(*stream->use));
+      return body(*frame, site);
+    });
+}
+
+/// As the entries of RuntimeABI.h, on a stream that can be given work.
+Status copyBytes(Frame &frame, Stream &stream, const gpuasync_site *site,
+                 void *destination, const void *source, uint64_t bytes);
+Status copyArray(Frame &frame, Stream &stream, const gpuasync_site *site,
+                 void *destination, const int64_t *destinationStrides,
+                 const void *source, const int64_t *sourceStrides,
+                 const int64_t *sizes, uint32_t rank, uint32_t elementBytes);
+Status fillArray(Frame &frame, Stream &stream, const gpuasync_site *site,
+                 void *destination, const int64_t *strides,
+                 const int64_t *sizes, uint32_t rank, const void *pattern,
+                 uint32_t elementBytes);
+
+} // namespace gpuasync
+
+#endif // GPUASYNC_SHIM_ABI_TRANSFER_H

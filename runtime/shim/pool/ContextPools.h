@@ -1,0 +1,86 @@
+//===- ContextPools.h - A context's pools, and what they share --*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The part of a context below programs and frames: the open device, its
+// faults, the pools, and the counts of what they hold.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_SHIM_POOL_CONTEXTPOOLS_H
+#define GPUASYNC_SHIM_POOL_CONTEXTPOOLS_H
+
+#include "device/DriverSlot.h"
+#include "shim/pool/Abandoned.h"
+#include "shim/pool/CallerStreams.h"
+#include "shim/pool/EventPool.h"
+#include "shim/pool/MemoryPool.h"
+#include "shim/pool/Registrations.h"
+#include "shim/pool/StagingPool.h"
+#include "shim/pool/StreamPool.h"
+#include "shim/pool/Uploads.h"
+#include "shim/process/Thread.h"
+#include "shim/timepoint/Timepoints.h"
+
+#include <string>
+
+namespace gpuasync {
+
+class Tracer;
+
+/// The base of each context, and of nothing else.
+struct ContextPools {
+  ContextPools(gpuasync_context &context, Driver &driver, int32_t ordinal);
+  ContextPools(const ContextPools &) = delete;
+
+  //===--- Read by every frame, written by cold calls only
+  alignas(64) Driver &kind;
+  DriverSlot driver;
+  /// The device's first fault; frames fail with it from then on.
+  std::atomic<gpuasync_status *> lost{nullptr};
+  /// More than 0: something waits for an idle context.
+  std::atomic<uint32_t> retiredCount{0};
+  AbandonedWork abandoned;
+  uint32_t capabilities = 0;
+  const int32_t ordinal;
+  const uint64_t id;  ///< unique in the process
+  std::string device; ///< "cuda:0"
+  DeviceInfo info;
+  gpuasync_context &context; ///< the whole
+
+  //===--- Pools, each on lines of its own
+  alignas(64) StreamPool streams{*this};
+  alignas(64) CallerStreams callerStreams{*this};
+  alignas(64) EventPool events{*this};
+  alignas(64) MemoryPool memory{*this};
+  alignas(64) StagingPool staging{*this};
+  alignas(64) Timepoints timepoints{driver, physicalEvents};
+  alignas(64) Registrations registrations{*this};
+  alignas(64) Uploads uploads{*this};
+
+  std::atomic<uint64_t> physicalStreams{0}, physicalEvents{0},
+      physicalModules{0}, physicalGraphs{0}, physicalBuffers{0},
+      physicalBytes{0};
+
+  bool has(Capability capability) const { return capabilities & capability; }
+  /// Puts a device that notes what passes around the context's. Process::mutex
+  /// is held.
+  void attach(Tracer &tracer);
+  /// The error of a lost device, or Ok.
+  Status checkLost();
+  /// Remembers a device fault; passes the status on.
+  Status noteFault(Status status);
+  /// A host wait, whose fault is remembered.
+  Status wait(const Timepoint &point, const Deadline &deadline, bool &done) {
+    return noteFault(timepoints.wait(point, deadline, done));
+  }
+
+protected:
+  ~ContextPools();
+};
+
+/// "cpu", "cuda:0".
+std::string deviceName(const Driver &driver, int32_t ordinal);
+
+} // namespace gpuasync
+
+#endif // GPUASYNC_SHIM_POOL_CONTEXTPOOLS_H
