@@ -110,6 +110,9 @@ Value offload::combine(OpBuilder &builder, BlockArgument argument,
 }
 
 std::optional<Combination> Combination::match(linalg::LinalgOp op) {
+  // An op that only asserts or stores has nothing to combine.
+  if (!op.getNumDpsInits())
+    return std::nullopt;
   // One element of each result for all rounds of the reduction loops.
   SmallVector<unsigned> loops;
   op.getReductionDims(loops);

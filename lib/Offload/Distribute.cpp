@@ -41,7 +41,10 @@ public:
     parallel.assign(dims.begin(), dims.end());
     dims.clear();
     op.getReductionDims(dims);
-    reduction.assign(dims.begin(), dims.end());
+    // Rounds of an op that only asserts may come in any order.
+    const bool isOrdered =
+        op.getNumDpsInits() || offload::getBodyEffects(op).writes;
+    (isOrdered ? reduction : parallel).append(dims.begin(), dims.end());
   }
 
   void writeOneThread();

@@ -214,6 +214,52 @@ func.func @unread(%n: index, %a: memref<i64>) {
 
 // -----
 
+// The rounds of a reduction that only asserts go to all threads.
+// CHECK-LABEL: func.func @asserts
+// CHECK: gpu.launch
+// GPU-SAME: threads(%[[THREAD:[^,]*]],
+// GPU-NEXT: scf.for %{{.*}} = %[[THREAD]] to %c1000 step %c256
+// GPU-NOT: scf.for
+// CPU-NEXT: scf.for %{{.*}} = %c0 to %c20 step %c1
+// CPU-NEXT: scf.for %{{.*}} = %c0 to %c50 step %c1
+// CHECK: cf.assert
+// CHECK-NOT: gpu.barrier
+// CHECK: gpu.terminator
+func.func @asserts(%x: memref<20x50xi32>, %most: i32) {
+  scf.forall (%i) in (1) {
+    linalg.generic {indexing_maps = [affine_map<(r, c) -> (r, c)>], iterator_types = ["parallel", "reduction"]} ins(%x : memref<20x50xi32>) {
+    ^bb0(%e: i32):
+      %fits = arith.cmpi ult, %e, %most : i32
+      cf.assert %fits, "too large"
+      linalg.yield
+    }
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
+// One thread takes the rounds in turn if they store.
+// CHECK-LABEL: func.func @stores_last
+// CHECK: gpu.launch
+// GPU-SAME: threads(%[[THREAD:[^,]*]],
+// GPU: scf.for %{{.*}} = %[[THREAD]] to %c1 step %c256
+// CHECK: scf.for %{{.*}} = %c0 to %c20 step %c1
+// CHECK: memref.store
+// CHECK: gpu.terminator
+func.func @stores_last(%x: memref<20xi32>, %last: memref<i32>) {
+  scf.forall (%i) in (1) {
+    linalg.generic {indexing_maps = [affine_map<(d) -> (d)>], iterator_types = ["reduction"]} ins(%x : memref<20xi32>) {
+    ^bb0(%e: i32):
+      memref.store %e, %last[] : memref<i32>
+      linalg.yield
+    }
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
 // What is more than a block may keep lies in memory that is allocated before
 // the launch, a part for each block. Smaller allocations are its own.
 // CHECK-LABEL: func.func @spilled

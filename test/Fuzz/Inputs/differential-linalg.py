@@ -200,7 +200,7 @@ def live(program):
     while True:
         ops, before = [], len(needed)
         for op in reversed(program.ops):
-            if any(v.name in needed for v in op.outs):
+            if op.stays or any(v.name in needed for v in op.outs):
                 ops.insert(0, op)
                 needed |= op.uses
         # What is written to memory behind an op may matter for it, too.

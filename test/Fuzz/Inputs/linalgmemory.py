@@ -114,8 +114,9 @@ class Generator(L.Generator):
             self.hasMemory = "effect" in self.features and self.rng.random() < 0.4
         kinds = super().kinds()
         kinds["cover"] = 2 * ("cover" in self.features) * (self.family != "complex")
+        kinds["unused"] = 3 * ("effect" in self.features) * (self.family != "complex")
         if self.hasMemory and self.family != "complex":
-            kinds.update(effect=10, hostWrite=5, hostRead=1.5, parallelStore=1.5)
+            kinds.update(effect=10, unused=5, hostWrite=5, hostRead=1.5, parallelStore=1.5)
             if self.form == "tensor":
                 kinds.update(generateEffect=1.5, padEffect=0.7, fromMemory=1, toMemory=1)
         return kinds
@@ -257,10 +258,13 @@ class Generator(L.Generator):
             if rng.random() < 0.7:
                 self.mix(body, own)
         elif loops:
-            l = rng.randrange(len(loops))
-            c = body.index(loops[l])
-            ok = body.step("arith.cmpi ult, %s, %s : index" % (body.names[grids[l]], body.names[c]), I1, lambda a, b: D((a.v < b.v).astype(np.int64)), [grids[l], c])
-            body.lines.append("cf.assert %s, \"an index is too large\"" % body.names[ok])
+            self.check(body, loops, grids)
+
+    def check(self, body, loops, grids):
+        l = self.rng.randrange(len(loops))
+        c = body.index(loops[l])
+        ok = body.step("arith.cmpi ult, %s, %s : index" % (body.names[grids[l]], body.names[c]), I1, lambda a, b: D((a.v < b.v).astype(np.int64)), [grids[l], c])
+        body.lines.append("cf.assert %s, \"an index is too large\"" % body.names[ok])
 
     def throughOwn(self, body, x):
         """Through memory of the iteration's own."""
@@ -281,9 +285,19 @@ class Generator(L.Generator):
         except L.Skip:
             pass
 
-    def effect(self):
+    def unused(self):
+        """A generic without outputs, or one whose result nobody uses. Its effects and assertions are all that it is for."""
+        self.effect(hasOutput=self.rng.random() < 0.5)
+        op = self.blocks[-1][-1]
+        op.stays = True
+        results = [v for v in op.outs if not v.isMemory]
+        self.hidden |= {v.name for v in results}
+        self.scopes[-1] = [v for v in self.scopes[-1] if v not in results]
+
+    def effect(self, hasOutput=None):
         """A generic whose body touches memory, elementwise or a reduction."""
         rng = self.rng
+        isUnused = hasOutput is not None
         first = self.pick(lambda v: v.t.kind != "c")
         need(first)
         loops, order = self.loopsOver(first)
@@ -292,7 +306,7 @@ class Generator(L.Generator):
         ins = [(first, Map.of(n, order))]
         if rng.random() < 0.4:
             ins.append(self.operandFor(loops))
-        reduction = sorted(rng.sample(range(n), rng.randint(1, n))) if n and rng.random() < 0.25 else []
+        reduction = sorted(rng.sample(range(n), rng.randint(1, n))) if n and rng.random() < (0.7 if isUnused else 0.25) else []
         kept = [l for l in range(n) if l not in reduction]
         outs = []
 
@@ -303,7 +317,12 @@ class Generator(L.Generator):
                     body.random()
                 except L.Skip:
                     pass
-            self.act(body, loops, kept, grids)
+            if not isUnused or (self.hasMemory and rng.random() < 0.4):
+                self.act(body, loops, kept, grids)
+            if isUnused and loops:
+                self.check(body, loops, grids)
+            if isUnused and not hasOutput:
+                return []
             good = [i for i, t in enumerate(body.types) if t is not INDEX and t.kind != "c" and t is not I1]
             need(good)
             i = good[-1]

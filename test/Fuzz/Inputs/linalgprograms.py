@@ -484,10 +484,10 @@ class Val:
 
 
 class Op:
-    """Code of the program. `run(env)` computes it, `env` has a D for each name."""
+    """Code of the program. `run(env)` computes it, `env` has a D for each name. One that stays matters though no result needs it."""
 
     def __init__(self, lines, outs, run, uses, inner=()):
-        self.lines, self.outs, self.run, self.uses, self.inner = lines, outs, run, set(uses), inner
+        self.lines, self.outs, self.run, self.uses, self.inner, self.stays = lines, outs, run, set(uses), inner, False
 
     def text(self, indent):
         return "".join("%s%s\n" % (indent, line) for line in self.lines)
@@ -772,11 +772,11 @@ class Generator:
     def structured(self, lines, head, attributes, ins, outs, body, arrow=True, plain=False):
         """Writes a linalg op; returns its results (memrefs: what it wrote)."""
         inputs = " ins(%s : %s)" % (", ".join(n for n, _ in ins), ", ".join(t for _, t in ins)) if ins else ""
-        text = "%s%s%s outs(%s : %s)%s" % (head, " " + attributes if attributes and not plain else "", inputs, ", ".join(o.name for o in outs),
-                                           ", ".join(o.type for o in outs), " " + attributes if plain else "")
+        outputs = " outs(%s : %s)" % (", ".join(o.name for o in outs), ", ".join(o.type for o in outs)) if outs else ""
+        text = "%s%s%s%s%s" % (head, " " + attributes if attributes and not plain else "", inputs, outputs, " " + attributes if plain else "")
         if body:
             text += " {"
-        if self.form == "memref":
+        if self.form == "memref" or not outs:
             lines.append(text)
             lines.extend(body)
             if body:
@@ -863,7 +863,7 @@ class Generator:
             head = "linalg.generic"
             attributes = "{indexing_maps = [%s], iterator_types = [%s]}" % (maps, kinds)
             region = ["^bb0(%s):" % ", ".join(blockArguments)] + ["  " + l for l in body.lines + text]
-            region.append("  linalg.yield %s : %s" % (", ".join(names), ", ".join(t.text for t, _, _ in outs)))
+            region.append("  linalg.yield %s : %s" % (", ".join(names), ", ".join(t.text for t, _, _ in outs)) if outs else "  linalg.yield")
         elif region is not None:  # linalg.map, linalg.reduce
             region = region(blockArguments, body.lines + text, names)
         results = self.structured(lines, head, attributes, [(v.name, v.type) for v, _ in ins], destinations, region or [], plain=plain)
