@@ -9,12 +9,13 @@
 
 namespace gpuasync {
 
-GetService regionService, modulePolicyService, mirrorService, traceService,
-    diskCacheService;
+GetService hostCopyService, regionService, modulePolicyService, mirrorService,
+    traceService, diskCacheService;
 
 // Graphs go before modules.
-GetService *const services[] = {regionService,    modulePolicyService,
-                                mirrorService,    traceService,
-                                diskCacheService, nullptr};
+GetService *const services[] = {
+    hostCopyService, regionService, modulePolicyService,
+    mirrorService,   traceService,  diskCacheService,
+    nullptr};
 
 } // namespace gpuasync

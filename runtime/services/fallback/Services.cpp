@@ -9,8 +9,9 @@
 
 namespace gpuasync {
 
-GetService absentTraceService, residentUploads;
+GetService absentTraceService, blockingCopyService, residentUploads;
 
-GetService *const services[] = {absentTraceService, residentUploads, nullptr};
+GetService *const services[] = {absentTraceService, blockingCopyService,
+                                residentUploads, nullptr};
 
 } // namespace gpuasync

@@ -102,8 +102,8 @@ Status Recorder::putStaged(Command::Kind kind, Stream &stream, const Copy &copy,
     // Not where a part of the source has yet to be written.
     const char *low = static_cast<const char *>(copy.source) + sides.from.low;
     const uint64_t bytes = sides.from.bytes();
-    if (writes(low, bytes) ||
-        Transfer(*frame, stream, site).isPending(low, bytes))
+    if (writes(low, bytes) || stagingOf(*stream.use->context)
+                                  .isPending(stream.use->downloads, low, bytes))
       return refuse();
   }
   // What it holds the device may still be reading.
@@ -621,9 +621,9 @@ Status Recorder::expect(HostWrite &write, Stream &stream,
                         PoolAllocation *staging) {
   if (write.scatter)
     write.scatter->source = staging->pointer;
-  return frame->first.context->staging.expect(frame->first.downloads, stream,
-                                              write.low, write.extent, staging,
-                                              write.scatter.get());
+  return stagingOf(*frame->first.context)
+      .expect(frame->first.downloads, stream, write.low, write.extent, staging,
+              write.scatter.get());
 }
 
 Status Recorder::playOneStream(Recording &calls, Stream &on) {
@@ -661,7 +661,7 @@ Status Recorder::serializeAfter(Stream &on) {
 /// Its staging is the stream's from then on.
 Status Recorder::playStaged(const Command &copy, Call &call, Stream &stream) {
   gpuasync_context &context = *frame->first.context;
-  context.staging.reap(stream, /*idle=*/false);
+  context.hostCopies->reap(stream, /*idle=*/false);
   HeldStaging staging(context, stream);
   staging.takeOver(std::exchange(call.staging, nullptr));
   RETURN_IF_ERROR(frame->first.device->submit(stream.native, copy));
@@ -671,7 +671,7 @@ Status Recorder::playStaged(const Command &copy, Call &call, Stream &stream) {
     return Status();
   }
   Status status =
-      context.staging.use(stream, staging.get(), staging.get()->bytes);
+      stagingOf(context).use(stream, staging.get(), staging.get()->bytes);
   staging.passOn();
   return status;
 }
@@ -838,7 +838,7 @@ Status Recorder::findExecutable(uint64_t shape, Stream &on) {
           on.stuck.push(block);
     }
   } kept{recording, on};
-  StagingPool &pool = frame->first.context->staging;
+  StagingPool &pool = stagingOf(*frame->first.context);
   pool.reap(on, /*idle=*/false);
   for (uint32_t each : recording.staged) {
     PoolAllocation *&block = recording.calls[each].staging;

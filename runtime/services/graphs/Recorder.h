@@ -23,6 +23,7 @@
 #define GPUASYNC_SERVICES_GRAPHS_RECORDER_H
 
 #include "services/graphs/Regions.h"
+#include "services/hostcopy/StagingPool.h"
 #include "shim/abi/Transfer.h"
 
 namespace gpuasync {

@@ -94,7 +94,7 @@ public:
     {
       // What no host wait has finished by now nobody will look at.
       std::lock_guard<std::mutex> lock(transferMutex);
-      context.staging.dropAll(downloads);
+      context.hostCopies->dropAll(downloads);
     }
     context.release();
     delete this;
@@ -176,7 +176,7 @@ public:
         return;
       call.frame()->run(site, [&] {
         SharedDownloads shared(*this, *call.frame());
-        return context.staging.finish(call.frame()->first.downloads);
+        return context.hostCopies->finish(call.frame()->first.downloads);
       });
     });
   }

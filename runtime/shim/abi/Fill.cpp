@@ -45,29 +45,9 @@ Status Filling::fillBox(StridedCopy &box, const Sides &sides,
   StridedFill fill = fillOf(box, pattern);
   if (isForRegion())
     return frame.region->put(stream, Command(fill, site), sides);
-  char *low = static_cast<char *>(fill.destination) + sides.to.low;
-  if (!sides.toPageable || context.has(CapPageableDestination)) {
-    RETURN_IF_ERROR(context.driver->submit(stream.native, Command(fill, site)));
-    return !sides.toPageable || isIdle()
-               ? Status()
-               : remember(low, sides.to.bytes(), nullptr, &box);
-  }
-  if (stream.external)
-    return makeStatus(GPUASYNC_UNSUPPORTED,
-                      "fill of pageable host memory on a caller's stream; "
-                      "register the memory");
-  // The value is known: it lies in staging until a host wait writes it.
-  const uint64_t total = denseStrides(box, box.sourceStrides);
-  HeldStaging staging(context, stream);
-  RETURN_IF_ERROR(staging.take(total));
-  box.source = fill.destination = staging.data();
-  fill.rank = 1;
-  fill.sizes[0] = static_cast<int64_t>(total / fill.elementBytes);
-  fill.strides[0] = fill.elementBytes;
-  fillOnHost(fill);
-  RETURN_IF_ERROR(remember(low, sides.to.bytes(), staging.get(), &box));
-  staging.passOn();
-  return Status();
+  return sides.toPageable
+             ? context.hostCopies->fill(*this, box, fill, sides)
+             : context.driver->submit(stream.native, Command(fill, site));
 }
 
 Status Filling::fillByBytes(const StridedCopy &element, const char *pattern) {

@@ -475,9 +475,9 @@ static void releaseHeld(DeviceUse &use, Stream *last, bool idle,
   gpuasync_context &context = *use.context;
   const bool lost = isLost(use);
   if (idle || lost)
-    context.staging.dropAll(use.downloads);
+    context.hostCopies->dropAll(use.downloads);
   else
-    context.staging.abandon(use.downloads);
+    context.hostCopies->abandon(use.downloads);
   if (use.registrations)
     context.registrations.leave(use, /*undo=*/true);
   // Nobody could say when memory behind an unknown point is free: then it stays
@@ -554,7 +554,7 @@ static void giveBack(Frame &frame) {
   }
   frame.forEachDevice([&](DeviceUse &use) {
     if (use.downloads)
-      use.context->staging.adopt(use.downloads);
+      use.context->hostCopies->adopt(use.downloads);
     if (use.buffers) // the program's own from here on
       (void)use.context->memory.leave(use, /*ends=*/false);
     if (use.registrations)

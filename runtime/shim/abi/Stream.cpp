@@ -96,15 +96,15 @@ static Status waitEvents(Frame &frame, gpuasync_event *const *events,
 /// Writes what copies into pageable memory have brought.
 static Status finishDownloads(Frame &frame) {
   if (__builtin_expect(!frame.more, 1))
-    return frame.first.context->staging.finish(frame.first.downloads);
+    return frame.first.context->hostCopies->finish(frame.first.downloads);
   Status status;
   frame.forEachDevice([&](DeviceUse &use) {
-    StagingPool &staging = use.context->staging;
-    if (!status.ok() || !staging.mayBePending(use.downloads))
+    HostCopies &copies = *use.context->hostCopies;
+    if (!status.ok() || !copies.mayBePending(use.downloads))
       return;
     status = frame.makeCurrent(use);
     if (status.ok())
-      status = staging.finish(use.downloads);
+      status = copies.finish(use.downloads);
   });
   return status;
 }
@@ -152,7 +152,7 @@ static Status waitForToken(gpuasync_event *handle) {
                         double(deadline.timeoutNs) / 1e9);
   if (!status.ok())
     return context.events.locate(*event, std::move(status));
-  return context.staging.finishOrphans();
+  return context.hostCopies->finishOrphans();
 }
 
 extern "C" {

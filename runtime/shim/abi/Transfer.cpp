@@ -37,9 +37,3 @@ Status Transfer::classify(const void *first, const Extent &extent,
                         "register it, or allocate host_shared memory, before "
                         "the capture");
 }
-
-bool Transfer::isIdle() {
-  bool done = false;
-  return context.timepoints.query(stream.timeline.whenIdle(), done).ok() &&
-         done;
-}

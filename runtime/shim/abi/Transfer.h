@@ -2,20 +2,11 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The driver copies memory that the device reaches by itself. Copies of
-// pageable memory go through staging.
+// The driver copies memory that the device reaches by itself. HostCopies.h has
+// the copies of pageable memory.
 //===----------------------------------------------------------------------===//
 //
-// A pageable source is read before the call returns, unless it is itself the
-// destination of a download that is not finished: then the copy starts from
-// that download's staging, in the order that the program states, or, where the
-// device writes host memory itself, from staging that gets it late. A pageable
-// destination is written at the latest by the host wait that covers the copy.
-// On a caller's stream nobody of ours waits; there the driver makes the copy
-// itself, which may block the caller (docs/reference/Runtime.md).
-//
-// Copy.cpp makes each copy in three moves. It classifies both sides, makes a
-// CopyPlan of them, and carries the plan out. Arrays of which one part is
+// Copy.cpp classifies both sides of each copy. Arrays of which one part is
 // registered and another is not, or of more dimensions than drivers take, are
 // copied box by box (Boxes.h). A function for both ByteCopy and StridedCopy is
 // a template.
@@ -38,34 +29,8 @@ struct Sides {
   bool areReachable() const { return !fromPageable && !toPageable; }
 };
 
-/// How a copy is carried out, in at most four steps: staging gets the source,
-/// the device copies, the host's copy from staging to the destination is noted
-/// for a later host wait, and the source's staging is kept until the device has
-/// read it. A value without memory of its own but for `shared`.
-struct CopyPlan {
-  enum class Source : uint8_t {
-    Reachable, ///< no staging
-    Now,       ///< the host copies all of it now, and there are no other steps
-    Gathered,  ///< the host copies it to staging now
-    Shared,    ///< it is in the staging of a download, at `offset`
-    Deferred   ///< staging gets some parts when the device has written them
-  };
-  enum class Target : uint8_t {
-    Reachable, ///< no staging
-    Driver,    ///< pageable; the driver copies there, which may block
-    Direct,    ///< pageable; the device writes there, and reads wait for it
-    Staged     ///< the device writes staging
-  };
-  Source source = Source::Reachable;
-  Target target = Target::Reachable;
-  PoolAllocation *shared = nullptr; ///< one use more of this staging
-  uint64_t offset = 0;
-};
-
 /// One frame's copy or fill on one stream.
 struct Transfer {
-  static constexpr uint64_t chunkBytes = 4 << 20;
-
   Frame &frame;
   DeviceUse &use;
   gpuasync_context &context;
@@ -125,45 +90,6 @@ struct Transfer {
   /// Whether the region takes the work, by CommandSink::put.
   bool isForRegion() const {
     return __builtin_expect(frame.region && frame.region->isAdding(), 0);
-  }
-  /// Whether all work of the stream is done.
-  bool isIdle();
-  /// Notes that the copy writes pageable memory after the call: from `staging`
-  /// by `scatter`, unless they are null.
-  Status remember(char *destination, uint64_t bytes, PoolAllocation *staging,
-                  const StridedCopy *scatter) {
-    return context.staging.expect(use.downloads, stream, destination, bytes,
-                                  staging, scatter);
-  }
-  /// Calls `visit` for downloads that have yet to write a part of the source,
-  /// newest first, until it returns false: those of this frame, and of frames
-  /// that were left before anybody waited, behind which a token may order this
-  /// copy.
-  template <typename Visit>
-  void forEachWriter(const char *source, uint64_t bytes, Visit visit) {
-    forEachWriterOf(use, source, bytes, visit);
-  }
-  /// Also for another device of the frame, whose context is current.
-  template <typename Visit>
-  static void forEachWriterOf(DeviceUse &of, const char *source, uint64_t bytes,
-                              Visit visit) {
-    StagingPool &staging = of.context->staging;
-    if (!staging.mayBePending(of.downloads))
-      return;
-    (void)staging.finish(of.downloads);
-    staging.forEachPending(of.downloads, [&](Download &each) {
-      return !overlaps(each.destination, each.bytes, source, bytes) ||
-             visit(each);
-    });
-  }
-  bool isPending(const char *source, uint64_t bytes) {
-    return isPendingOf(use, source, bytes);
-  }
-  static bool isPendingOf(DeviceUse &of, const char *source, uint64_t bytes) {
-    bool pending = false;
-    forEachWriterOf(of, source, bytes,
-                    [&](Download &) { return !(pending = true); });
-    return pending;
   }
 
 private:

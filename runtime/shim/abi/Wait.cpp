@@ -51,7 +51,7 @@ Status gpuasync::hostWait(Frame &frame, Stream *const *streams,
     std::string open;
     if (status.ok() && done) {
       stream.timeline.finish();
-      context.staging.reap(stream, /*idle=*/true);
+      context.hostCopies->reap(stream, /*idle=*/true);
       continue;
     }
     if (!status.ok()) {

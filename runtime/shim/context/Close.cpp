@@ -474,7 +474,6 @@ void gpuasync_context::reclaim() {
   bool alive = !lost.load();
   keepLeaks();
   forEachService([&](const Service &each) { each.contextEnding(*this); });
-  staging.dropOrphans();
   {
     std::lock_guard<std::mutex> lock(poolMutex);
     for (ThreadContext *slot : slots) {

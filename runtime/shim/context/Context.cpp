@@ -332,7 +332,7 @@ gpuasync_context_stream_synchronize(gpuasync_stream *stream) noexcept {
     stream->isOverdue.store(!done, std::memory_order_relaxed);
     if (!done)
       return timedOut(deadline, "", context.streams.listUnfinished(*stream));
-    return context.staging.finishOrphans();
+    return context.hostCopies->finishOrphans();
   });
   return waitInExit(context, result, [&](int64_t timeoutNs, bool &done) {
     return context.timepoints.wait(stream->timeline.whenIdle(),

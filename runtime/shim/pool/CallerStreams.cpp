@@ -101,7 +101,7 @@ bool CallerStreams::reapBusy() {
       return false;
     wrapper->busy = false;
     if (!wrapper->taken) { // else the frame goes on with it
-      context.staging.reap(*wrapper, /*idle=*/true);
+      context.hostCopies->reap(*wrapper, /*idle=*/true);
       idle.push(wrapper);
     }
     return true;
@@ -134,7 +134,7 @@ void CallerStreams::endWait(Stream *wrapper, Timepoint tail) {
 void CallerStreams::destroy() {
   std::lock_guard<std::mutex> lock(mutex);
   for (Stream *wrapper : all) {
-    context.staging.reap(*wrapper, /*idle=*/true);
+    context.hostCopies->reap(*wrapper, /*idle=*/true);
     context.timepoints.drop(wrapper->tail);
     delete wrapper;
   }

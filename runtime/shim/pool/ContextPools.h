@@ -13,9 +13,9 @@
 #include "shim/pool/Abandoned.h"
 #include "shim/pool/CallerStreams.h"
 #include "shim/pool/EventPool.h"
+#include "shim/pool/HostCopies.h"
 #include "shim/pool/MemoryPool.h"
 #include "shim/pool/Registrations.h"
-#include "shim/pool/StagingPool.h"
 #include "shim/pool/StreamPool.h"
 #include "shim/pool/Uploads.h"
 #include "shim/process/Thread.h"
@@ -45,14 +45,14 @@ struct ContextPools {
   const uint64_t id;  ///< unique in the process
   std::string device; ///< "cuda:0"
   DeviceInfo info;
-  gpuasync_context &context; ///< the whole
+  gpuasync_context &context;              ///< the whole
+  std::unique_ptr<HostCopies> hostCopies; ///< a service makes it
 
   //===--- Pools, each on lines of its own
   alignas(64) StreamPool streams{*this};
   alignas(64) CallerStreams callerStreams{*this};
   alignas(64) EventPool events{*this};
   alignas(64) MemoryPool memory{*this};
-  alignas(64) StagingPool staging{*this};
   alignas(64) Timepoints timepoints{driver, physicalEvents};
   alignas(64) Registrations registrations{*this};
   alignas(64) Uploads uploads{*this};

@@ -15,8 +15,8 @@
 
 #include "shim/base/Lists.h"
 #include "shim/command/Extent.h"
-#include "shim/pool/DeferredUpload.h"
 #include "shim/pool/Origin.h"
+#include "shim/process/Service.h"
 #include "shim/timepoint/Timepoints.h"
 
 #include <map>
@@ -50,7 +50,8 @@ struct PoolAllocation {
   PoolAllocation *previous = nullptr, *next = nullptr;
   Timepoint freed; ///< before it, reusable on the same stream only
   Origin origin;
-  std::unique_ptr<DeferredUpload> late; ///< of staging
+  /// Of staging; the service's of HostCopies.h.
+  std::unique_ptr<ServicePart> late;
 };
 
 /// Thread safe, but that a frame is its own thread's. Under its lock only that

@@ -107,7 +107,7 @@ void StreamPool::give(ThreadContext *slot, Stream *stream, bool idle) {
                                       !stream->timeline.isIdle() && !captured);
   if (idle) {
     stream->timeline.finish();
-    context.staging.reap(*stream, /*idle=*/true);
+    context.hostCopies->reap(*stream, /*idle=*/true);
     if (slot && slot->idleStreams.count < maxIdlePerThread)
       return slot->idleStreams.push(stream);
   }
@@ -151,7 +151,7 @@ bool StreamPool::reapOne(Stream *stream, bool &isLost) {
   if (StreamControl *control = driver.extensions.control)
     control->resetStream(stream->native);
   stream->timeline.finish();
-  context.staging.reap(*stream, /*idle=*/true);
+  context.hostCopies->reap(*stream, /*idle=*/true);
   if (stream->isAbandoned)
     context.abandoned.remove();
   stream->isAbandoned = false;
@@ -392,7 +392,7 @@ void StreamPool::destroy(bool alive) {
     pending = {};
   }
   for (Stream *stream : all) {
-    context.staging.reap(*stream, /*idle=*/true);
+    context.hostCopies->reap(*stream, /*idle=*/true);
     if (!stream->native)
       continue; // a close before this one came so far
     if (alive)

@@ -6,8 +6,10 @@
 // write the source.
 //===----------------------------------------------------------------------===//
 
-#ifndef GPUASYNC_SHIM_POOL_DEFERREDUPLOAD_H
-#define GPUASYNC_SHIM_POOL_DEFERREDUPLOAD_H
+#ifndef GPUASYNC_SERVICES_HOSTCOPY_DEFERREDUPLOAD_H
+#define GPUASYNC_SERVICES_HOSTCOPY_DEFERREDUPLOAD_H
+
+#include "shim/process/Service.h"
 
 #include <map>
 #include <mutex>
@@ -18,8 +20,8 @@ namespace gpuasync {
 
 struct Download;
 
-/// `fill` and `fillAll` are thread safe.
-class DeferredUpload {
+/// `PoolAllocation::late` of the staging. `fill` and `fillAll` are thread safe.
+class DeferredUpload final : public ServicePart {
 public:
   DeferredUpload(const char *source, char *staging, uint64_t bytes)
       : source(source), staging(staging), unclaimed({{0, bytes}}) {}
@@ -52,4 +54,4 @@ private:
 
 } // namespace gpuasync
 
-#endif // GPUASYNC_SHIM_POOL_DEFERREDUPLOAD_H
+#endif // GPUASYNC_SERVICES_HOSTCOPY_DEFERREDUPLOAD_H

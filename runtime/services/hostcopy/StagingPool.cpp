@@ -5,9 +5,9 @@
 // See StagingPool.h.
 //===----------------------------------------------------------------------===//
 
-#include "shim/pool/StagingPool.h"
+#include "services/hostcopy/StagingPool.h"
+#include "services/hostcopy/DeferredUpload.h"
 #include "shim/command/Strided.h"
-#include "shim/pool/ContextPools.h"
 
 #include <new>
 #include <string.h>
@@ -104,7 +104,7 @@ static void endLinks(ContextPools &context, Download &download, bool fill) {
   while (LateLink *link = download.late) {
     download.late = link->next;
     if (fill)
-      link->staging->late->fill(download);
+      static_cast<DeferredUpload &>(*link->staging->late).fill(download);
     context.memory.dropStaging(link->staging);
     delete link;
   }

@@ -6,16 +6,23 @@
 // into pinned blocks and are finished by the host wait that covers them. The
 // blocks come from the memory pool, which never waits for the device.
 //===----------------------------------------------------------------------===//
+//
+// A pageable source is read before the call returns, unless it is itself the
+// destination of a download that is not finished: then the copy starts from
+// that download's staging, in the order that the program states, or, where the
+// device writes host memory itself, from staging that gets it late. A pageable
+// destination is written at the latest by the host wait that covers the copy.
+// On a caller's stream nobody of ours waits; there the driver makes the copy
+// itself, which may block the caller (docs/reference/Runtime.md).
+//
+//===----------------------------------------------------------------------===//
 
-#ifndef GPUASYNC_SHIM_POOL_STAGINGPOOL_H
-#define GPUASYNC_SHIM_POOL_STAGINGPOOL_H
+#ifndef GPUASYNC_SERVICES_HOSTCOPY_STAGINGPOOL_H
+#define GPUASYNC_SERVICES_HOSTCOPY_STAGINGPOOL_H
 
-#include "shim/pool/MemoryPool.h"
-#include "shim/pool/StreamPool.h"
+#include "shim/pool/ContextPools.h"
 
 namespace gpuasync {
-
-struct ContextPools;
 
 /// An upload's staging that waits for a download; counts as a use.
 struct LateLink {
@@ -51,81 +58,85 @@ struct Download {
   Download() {} ///< leaves `scatter` as it is
 };
 
-/// Thread safe, but that a stream and a list of downloads are passed by one
-/// thread at a time. Under the lock of the orphans its other one, and those of
-/// memory and timepoints, are taken; under the other one none.
-class StagingPool {
+/// Whether a copy into pageable memory writes a part of a source.
+inline bool overlaps(const char *destination, uint64_t written,
+                     const char *source, uint64_t bytes) {
+  return written && destination < source + bytes &&
+         source < destination + written;
+}
+
+/// Under the lock of the orphans its other one, and those of memory and
+/// timepoints, are taken; under the other one none.
+class StagingPool final : public HostCopies {
 public:
   explicit StagingPool(ContextPools &context) : context(context) {}
-  StagingPool(const StagingPool &) = delete;
+
+  // HostCopy.cpp
+  Status copy(const Transfer &transfer, ByteCopy copy,
+              const Sides &sides) override;
+  Status copy(const Transfer &transfer, const StridedCopy &copy,
+              const Sides &sides) override;
+  Status fill(const Transfer &transfer, StridedCopy &box, StridedFill &fill,
+              const Sides &sides) override;
 
   /// The stream reads staging, which is dropped once it has.
   Status use(Stream &stream, PoolAllocation *staging, uint64_t bytes);
-  /// Drops staging that the stream no longer reads; `idle`: all of it.
-  void reap(Stream &stream, bool idle) {
-    if (stream.staging.first || stream.stuck.first)
-      reapSome(stream, idle);
-  }
-
   /// Puts a copy into pageable memory on a frame's list, with the point behind
   /// it. Takes over `staging` unless it fails. `scatter` is null for bytes.
   Status expect(Download *&list, Stream &stream, char *destination,
                 uint64_t bytes, PoolAllocation *staging,
                 const StridedCopy *scatter);
-  /// Finishes those of a frame's list, and of what was taken over, whose point
-  /// is reached. Lists are newest first. An error: of one of them nobody knows.
-  Status finish(Download *&list) {
-    return mayBePending(list) ? finishReached(list) : Status();
-  }
-  bool mayBePending(const Download *list) const {
-    return list || anyOrphans.load(std::memory_order_acquire);
-  }
-  /// Calls `visit` for those of a frame's list and of what was taken over,
-  /// newest first, until it returns false. It may link and share what it gets,
-  /// and keep nothing else of it.
+  /// Calls `visit` for downloads that have yet to write a part of the source,
+  /// newest first, until it returns false: those of a frame's list, and of
+  /// frames that were left before anybody waited, behind which a token may
+  /// order the source's copy. `visit` may link and share what it gets, and keep
+  /// nothing else of it.
   template <typename Visit>
-  void forEachPending(Download *list, Visit visit) {
+  void forEachWriter(Download *&list, const char *source, uint64_t bytes,
+                     Visit visit) {
+    if (!mayBePending(list))
+      return;
+    (void)finish(list);
     std::unique_lock<std::mutex> lock(orphanMutex, std::defer_lock);
-    Download *others = nullptr;
+    Download *own = list, *others = nullptr;
     if (anyOrphans.load(std::memory_order_acquire)) {
       lock.lock();
       others = orphans;
     }
-    while (list || others) {
-      Download *&newest = isNewer(list, others) ? list : others;
+    while (own || others) {
+      Download *&newest = isNewer(own, others) ? own : others;
       Download *download = newest;
       newest = download->next;
-      if (!visit(*download))
+      if (overlaps(download->destination, download->bytes, source, bytes) &&
+          !visit(*download))
         return;
     }
   }
-  /// Drops all of a list.
-  void dropAll(Download *&list);
-  /// They will write nothing, but the device may still work on their staging.
-  void abandon(Download *list);
-  /// Takes over a list of a frame that is left before a host wait covered it.
-  void adopt(Download *&list);
-  /// Finishes what was taken over: at the latest now, if its point is reached.
-  Status finishOrphans() {
-    Download *none = nullptr;
-    return finish(none);
+  bool isPending(Download *&list, const char *source, uint64_t bytes) {
+    bool pending = false;
+    forEachWriter(list, source, bytes,
+                  [&](Download &) { return !(pending = true); });
+    return pending;
   }
+
+  void dropAll(Download *&list) override;
+  void abandon(Download *list) override;
+  void adopt(Download *&list) override;
   /// At the context's end.
   void dropOrphans() { dropAll(orphans); }
 
 private:
-  void reapSome(Stream &stream, bool idle);
+  void reapSome(Stream &stream, bool idle) override;
+  Status finishReached(Download *&list) override;
+  Status finishReached(Download *&list, Download *&others);
   void drop(Download *download);
   void end(Download *download, bool write);
-  Status finishReached(Download *&list);
-  Status finishReached(Download *&list, Download *&others);
   /// Of the first ones of two lists, not both of which are empty.
   static bool isNewer(const Download *first, const Download *second) {
     return !second || (first && first->number > second->number);
   }
 
   ContextPools &context;
-  std::atomic<bool> anyOrphans{false}; ///< read by every host wait
   alignas(64) std::mutex mutex;
   Spares<StagingUse> uses;
   Spares<Download> downloads;
@@ -134,6 +145,11 @@ private:
   std::mutex orphanMutex;
   Download *orphans = nullptr; ///< newest first
 };
+
+/// The pool of a context; each has one.
+inline StagingPool &stagingOf(ContextPools &context) {
+  return static_cast<StagingPool &>(*context.hostCopies);
+}
 
 /// Staging that is dropped unless it was passed on; once the device may work on
 /// it, when the stream is idle.
@@ -162,13 +178,6 @@ private:
   bool inUse = false;
 };
 
-/// Whether a copy into pageable memory writes a part of a source.
-inline bool overlaps(const char *destination, uint64_t written,
-                     const char *source, uint64_t bytes) {
-  return written && destination < source + bytes &&
-         source < destination + written;
-}
-
 } // namespace gpuasync
 
-#endif // GPUASYNC_SHIM_POOL_STAGINGPOOL_H
+#endif // GPUASYNC_SERVICES_HOSTCOPY_STAGINGPOOL_H

@@ -5,9 +5,9 @@
 // See DeferredUpload.h.
 //===----------------------------------------------------------------------===//
 
-#include "shim/pool/DeferredUpload.h"
+#include "services/hostcopy/DeferredUpload.h"
+#include "services/hostcopy/StagingPool.h"
 #include "shim/command/Strided.h"
-#include "shim/pool/StagingPool.h"
 
 #include <algorithm>
 #include <string.h>
