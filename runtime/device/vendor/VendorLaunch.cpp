@@ -32,11 +32,11 @@ inline Status VendorContext::start(const VendorFunction &function,
   return call.ok() ? Status() : launchFailed(call, function, kernel, block);
 }
 
-inline Status VendorContext::launchWith(NativeStream stream,
-                                        const VendorFunction &function,
-                                        const gpuasync_kernel &kernel,
-                                        const gpuasync_launch_config &block,
-                                        const KernelSignal &signal) {
+[[gnu::always_inline]] inline Status
+VendorContext::launchWith(NativeStream stream, const VendorFunction &function,
+                          const gpuasync_kernel &kernel,
+                          const gpuasync_launch_config &block,
+                          const KernelSignal &signal) {
   bool fits = this->fits(function, block);
   size_t bytes = block.paramBytes;
   if (function.paramBytes != UINT32_MAX) {
@@ -72,15 +72,17 @@ inline Status VendorContext::launch(NativeStream stream,
       *static_cast<const VendorFunction *>(command.launch.function);
   const gpuasync_kernel &kernel = *command.launch.kernel;
   const gpuasync_launch_config &block = *command.launch.block;
-  Completion *completion = command.completion;
-  if (!completion || !function.signals || !KernelSignal::counts(block.grid))
-    return launchWith(stream, function, kernel, block, KernelSignal());
-  const uint32_t signal = completion->signal;
-  RETURN_IF_ERROR(
-      launchWith(stream, function, kernel, block, kernelSignal(signal)));
-  completion->word = slotOf(signal);
-  completion->value = ++signalCounts[signal];
-  return Status();
+  Completion *const completion = command.completion;
+  const bool signals =
+      completion && function.signals && KernelSignal::counts(block.grid);
+  Status status =
+      launchWith(stream, function, kernel, block,
+                 signals ? kernelSignal(completion->signal) : KernelSignal());
+  if (__builtin_expect(signals, 0) && status.ok()) {
+    completion->word = slotOf(completion->signal);
+    completion->value = ++signalCounts[completion->signal];
+  }
+  return status;
 }
 
 Status VendorContext::submit(NativeStream stream, const Command &command) {

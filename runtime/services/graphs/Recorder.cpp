@@ -303,7 +303,7 @@ Status Recorder::add(const PreparedFragment &prepared, Stream *const *its,
 Status Recorder::addToStreams() {
   const gpuasync_fragment &fragment = adds->fragment;
   dropItem();
-  RETURN_IF_ERROR(checkAllArguments(fragment, block));
+  RETURN_IF_ERROR(checkAllArguments(*adds, block));
   RETURN_IF_ERROR(flush());
   for (uint32_t i = 0; i < fragment.laneCount; ++i)
     if (lanes[i])
@@ -645,6 +645,7 @@ Status Recorder::serializeAfter(Stream &on) {
     if (stream->region == this) {
       stream->aliasOf = &on;
       stream->frame = nullptr;
+      frame->mayHaveAliases = true;
     } else if (stream->aliasOf && stream->aliasOf != &on &&
                stream->aliasOf->region == this) {
       stream->aliasOf = nullptr;

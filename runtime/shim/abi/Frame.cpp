@@ -57,7 +57,8 @@ static bool hold(Pin *pin) {
   uint32_t count = pin->count.load(std::memory_order_relaxed);
   // Sequentially consistent against the retirer's store and scan.
   pin->count.exchange(count + 1, std::memory_order_seq_cst);
-  if (!pin->instance->retired.load(std::memory_order_seq_cst))
+  if (__builtin_expect(!pin->instance->retired.load(std::memory_order_seq_cst),
+                       1))
     return true;
   pin->count.store(count, std::memory_order_release);
   return false;
@@ -112,7 +113,8 @@ static Status pinSlowly(Frame &frame, const gpuasync_function &function) {
 }
 
 /// Makes sure that the function's modules are loaded, and notes their use.
-static Status loadModules(DeviceUse &use, const gpuasync_function &function) {
+[[gnu::always_inline]] static inline Status
+loadModules(DeviceUse &use, const gpuasync_function &function) {
   Pin &pin = *use.pin;
   const std::atomic<uint64_t> &epoch = use.context->modules.epoch;
   for (uint32_t i = 0; i < function.moduleCount; ++i) {
@@ -148,12 +150,16 @@ static void drainAtTimes(DeviceUse &use, const gpuasync_function &function) {
 
 /// Sets what a use has by its pin. Ok if work can be given to the device.
 static Status bindToPin(DeviceUse &use) {
-  use.instance = use.pin->instance;
-  use.slot = use.pin->slot;
-  use.context = use.slot->context;
-  use.device = use.context->driver.get();
-  return use.context->lost.load(std::memory_order_relaxed)
-             ? use.context->check()
+  const Pin &pin = *use.pin;
+  ThreadContext *slot = pin.slot;
+  gpuasync_context *context = slot->context;
+  use.instance = pin.instance;
+  use.slot = slot;
+  use.context = context;
+  use.device = context->driver.get();
+  return __builtin_expect(
+             context->lost.load(std::memory_order_relaxed) != nullptr, 0)
+             ? context->check()
              : Status();
 }
 
@@ -202,6 +208,22 @@ static Status enterMore(Frame &frame, const gpuasync_function &function) {
   return frame.makeCurrent(frame.first);
 }
 
+/// Returns the thread's pin of the program in the context that the frame is
+/// for, and holds it; null: there is none yet, or no frame may begin on it.
+[[gnu::always_inline]] static inline Pin *
+holdKnown(const ThreadState &thread, const gpuasync_function &function) {
+  auto *registration = static_cast<Registration *>(
+      __atomic_load_n(function.program->slot, __ATOMIC_ACQUIRE));
+  if (__builtin_expect(!registration || refusal.load(std::memory_order_relaxed),
+                       0))
+    return nullptr;
+  gpuasync_context *context = thread.scope;
+  if (!context)
+    context = registration->defaultContext.load(std::memory_order_acquire);
+  Pin *pin = thread.findPin(registration, context);
+  return __builtin_expect(pin && hold(pin), 1) ? pin : nullptr;
+}
+
 static Status enter(Frame &frame, const gpuasync_function &function) {
   ThreadState &thread = currentThread ? *currentThread : threadState();
   frame.thread = &thread;
@@ -213,17 +235,8 @@ static Status enter(Frame &frame, const gpuasync_function &function) {
   if (Frame *outer = static_cast<Frame *>(frame.outer); outer && outer->region)
     (void)outer->run(nullptr, [&] { return outer->flush(); });
 
-  auto *registration = static_cast<Registration *>(
-      __atomic_load_n(function.program->slot, __ATOMIC_ACQUIRE));
-  if (registration && !refusal.load(std::memory_order_relaxed)) {
-    gpuasync_context *context = thread.scope;
-    if (!context)
-      context = registration->defaultContext.load(std::memory_order_acquire);
-    Pin *pin = thread.findPin(registration, context);
-    if (pin && hold(pin))
-      frame.first.pin = pin;
-  }
-  if (!frame.first.pin)
+  frame.first.pin = holdKnown(thread, function);
+  if (__builtin_expect(!frame.first.pin, 0))
     RETURN_IF_ERROR(pinSlowly(frame, function));
   frame.sites = function.program->sites;
   frame.siteCount = function.program->siteCount;
@@ -314,7 +327,7 @@ Status Frame::follow(Stream &stream) {
   return ahead->timeline.isIdle() ? Status() : join(stream, *ahead);
 }
 
-void Frame::resolveAliases(Stream &stream, bool idle) {
+void Frame::resolveAnyAliases(Stream &stream, bool idle) {
   for (Stream *each = streams; each; each = each->next) {
     if (each->aliasOf != &stream)
       continue;
@@ -523,7 +536,7 @@ void gpuasync::releaseAfterError(Frame &frame) {
 }
 
 /// Gives back all that the frame holds, to the contexts that it is of.
-static void giveBack(Frame &frame) {
+[[gnu::noinline]] static void giveBack(Frame &frame) {
   if (frame.capture)
     endCapture(frame);
   if (frame.failed)
@@ -562,6 +575,18 @@ static void giveBack(Frame &frame) {
   });
 }
 
+/// Whether giveBack has something to do.
+static bool holdsAny(const Frame &frame) {
+  auto bits = [](const void *pointer) {
+    return reinterpret_cast<uintptr_t>(pointer);
+  };
+  const DeviceUse &first = frame.first;
+  return bits(frame.capture) | bits(frame.events) | bits(frame.streams) |
+         bits(frame.ended.first) | bits(first.downloads) | bits(first.buffers) |
+         bits(frame.more) | first.registrations |
+         static_cast<uint32_t>(frame.failed);
+}
+
 static void leave(Frame &frame) {
   if (__builtin_expect(frame.left, 0)) {
     frame.error =
@@ -571,13 +596,14 @@ static void leave(Frame &frame) {
     return;
   }
   frame.left = true;
-  if (frame.region) // an error, or the program forgot to end it
+  // After an error, or the program forgot to end it.
+  if (__builtin_expect(frame.region != nullptr, 0))
     (void)frame.region->end(nullptr);
   if (__builtin_expect(frame.timedPass.end != nullptr, 0))
     frame.timedPass.end(frame, /*waited=*/false);
-  if (frame.current)
-    giveBack(frame);
   if (frame.current) {
+    if (__builtin_expect(holdsAny(frame), 0))
+      giveBack(frame);
     if (__builtin_expect(frame.current != &frame.first, 0))
       (void)frame.switchTo(frame.first);
     frame.first.device->restore(frame.saved);

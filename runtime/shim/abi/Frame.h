@@ -26,6 +26,7 @@ struct Frame : OpenFrame {
   const gpuasync_site *sites = nullptr;
   uint32_t siteCount = 0;
   bool left = false;
+  bool mayHaveAliases = false; ///< a stream of the frame may follow another one
   ThreadState *thread = nullptr;
   SavedContext saved; ///< what was current before the frame
   gpuasync_status *error = nullptr;
@@ -159,7 +160,11 @@ struct Frame : OpenFrame {
   Status follow(Stream &stream);
   /// The same of all that follow `stream`, which leaves the frame. `idle`: its
   /// work is over.
-  void resolveAliases(Stream &stream, bool idle);
+  void resolveAliases(Stream &stream, bool idle) {
+    if (__builtin_expect(region || mayHaveAliases, 0))
+      resolveAnyAliases(stream, idle);
+  }
+  void resolveAnyAliases(Stream &stream, bool idle);
   /// Before a copy or a fill of the stream's: what a region has recorded comes
   /// first. False after an error.
   bool beginWork(Stream &stream, const gpuasync_site *site) {
@@ -219,17 +224,28 @@ inline Status checkBlock(const gpuasync_context &context,
 }
 /// Waits for streams of a frame on the host (Wait.cpp).
 Status hostWait(Frame &frame, Stream *const *streams, uint32_t count);
+/// putLaunch of a launch that the host waits for next (Launch.cpp).
+Status putAwaitedLaunch(Frame &frame, Stream &stream, NativeFunction function,
+                        const gpuasync_kernel &kernel,
+                        const gpuasync_launch_config &block,
+                        const gpuasync_site *site);
 /// Puts a launch on the stream, which has counted it. Where the host waits for
 /// it next, its kernel tells of its end if it can.
-Status putLaunch(Frame &frame, Stream &stream, NativeFunction function,
-                 const gpuasync_kernel &kernel,
-                 const gpuasync_launch_config &block,
-                 const gpuasync_site *site);
+inline Status putLaunch(Frame &frame, Stream &stream, NativeFunction function,
+                        const gpuasync_kernel &kernel,
+                        const gpuasync_launch_config &block,
+                        const gpuasync_site *site) {
+  if (site->flags & GPUASYNC_SITE_AWAITED)
+    return putAwaitedLaunch(frame, stream, function, kernel, block, site);
+  return stream.use->device->submit(stream.native,
+                                    Command(function, kernel, block, site));
+}
 /// A launch, for which `start` calls the driver.
 template <typename Start>
-Status launchIn(Frame &frame, Stream &stream, const gpuasync_kernel &kernel,
-                const gpuasync_launch_config &block, const gpuasync_site *site,
-                Start start) {
+[[gnu::always_inline]] inline Status
+launchIn(Frame &frame, Stream &stream, const gpuasync_kernel &kernel,
+         const gpuasync_launch_config &block, const gpuasync_site *site,
+         Start start) {
   bool empty = false;
   RETURN_IF_ERROR(checkBlock(*stream.use->context, kernel, block, empty));
   stream.use->slot->counters.launches.add(1);

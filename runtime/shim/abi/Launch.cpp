@@ -5,7 +5,7 @@
 // The warm launch: checks on the frame's own data, one driver call.
 //===----------------------------------------------------------------------===//
 
-#include "shim/abi/Frame.h"
+#include "shim/abi/Commands.h"
 
 #include <string.h>
 
@@ -59,15 +59,14 @@ Status gpuasync::checkAnyBlock(const gpuasync_context &context,
   return Status();
 }
 
-Status gpuasync::putLaunch(Frame &frame, Stream &stream,
-                           NativeFunction function,
-                           const gpuasync_kernel &kernel,
-                           const gpuasync_launch_config &block,
-                           const gpuasync_site *site) {
+Status gpuasync::putAwaitedLaunch(Frame &frame, Stream &stream,
+                                  NativeFunction function,
+                                  const gpuasync_kernel &kernel,
+                                  const gpuasync_launch_config &block,
+                                  const gpuasync_site *site) {
   Device &driver = *stream.use->device;
   // What else is put on a caller's stream nobody tells us.
-  const bool signalsHost = (site->flags & GPUASYNC_SITE_AWAITED) &&
-                           !stream.external && !frame.capture &&
+  const bool signalsHost = !stream.external && !frame.capture &&
                            stream.use->context->has(CapFlagWait);
   Command command(function, kernel, block, site);
   if (!signalsHost || !stream.timeline.needSignal(driver.extensions.signals))
@@ -92,13 +91,6 @@ extern "C" void gpuasync_launch(gpuasync_frame *memory, gpuasync_stream *stream,
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                         config ? "null parameters" : "null launch config");
     RETURN_IF_ERROR(frame->flushBefore(*stream));
-    DeviceUse &use = *stream->use;
-    RETURN_IF_ERROR(frame->makeCurrent(use));
-    const gpuasync_kernel *kernel = nullptr;
-    NativeFunction function = nullptr;
-    RETURN_IF_ERROR(use.instance->findKernel(site, kernel, function));
-    return launchIn(*frame, *stream, *kernel, *config, site, [&] {
-      return putLaunch(*frame, *stream, function, *kernel, *config, site);
-    });
+    return launchOn(*frame, *stream, *config, site);
   });
 }

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "gpuasync/Check.h"
-#include "shim/abi/Frame.h"
+#include "shim/abi/Commands.h"
 
 #include <algorithm>
 
@@ -15,23 +15,46 @@ using namespace gpuasync;
 
 namespace {
 
-/// The entries of the runtime.
+/// Commands on streams that can be given work, outside of recorded regions: as
+/// the entries, without what they check. A stream or an event may be null only
+/// in a failed frame.
 struct Calls {
   static constexpr auto create = gpuasync_stream_create;
   static void destroy(gpuasync_frame *frame, gpuasync_stream *stream,
                       uint32_t site) {
     gpuasync_stream_destroy(frame, stream, 0, site);
   }
-  static gpuasync_event *record(gpuasync_frame *frame, gpuasync_stream *stream,
-                                uint32_t site) {
-    return gpuasync_event_record(frame, stream, site);
+  static gpuasync_event *record(gpuasync_frame *memory, gpuasync_stream *stream,
+                                uint32_t index) {
+    Frame &frame = *Frame::of(memory);
+    const gpuasync_site *site = frame.siteAt(index);
+    Event *event = nullptr;
+    return frame.usable() &&
+                   frame.run(
+                       site,
+                       [&] { return recordOn(frame, *stream, site, event); })
+               ? event->handle()
+               : nullptr;
   }
-  static void destroy(gpuasync_frame *frame, gpuasync_event *event,
-                      uint32_t site) {
-    gpuasync_event_destroy(frame, event, site);
+  static void destroy(gpuasync_frame *memory, gpuasync_event *event, uint32_t) {
+    Frame &frame = *Frame::of(memory);
+    if (frame.usable())
+      giveBack(frame, *Event::of(event));
   }
-  static constexpr auto wait = gpuasync_stream_wait;
-  static constexpr auto launch = gpuasync_launch;
+  static void wait(gpuasync_frame *memory, gpuasync_stream *stream,
+                   gpuasync_event *event, uint32_t index) {
+    Frame &frame = *Frame::of(memory);
+    if (event && frame.usable())
+      frame.run(frame.siteAt(index),
+                [&] { return waitOn(frame, *stream, *Event::of(event)); });
+  }
+  static void launch(gpuasync_frame *memory, gpuasync_stream *stream,
+                     uint32_t index, const gpuasync_launch_config *config) {
+    Frame &frame = *Frame::of(memory);
+    const gpuasync_site *site = frame.siteAt(index);
+    if (frame.usable())
+      frame.run(site, [&] { return launchOn(frame, *stream, *config, site); });
+  }
   static constexpr auto copy = gpuasync_memcpy;
   static constexpr auto copyStrided = gpuasync_memcpy_strided;
   static constexpr auto fill = gpuasync_memset;
@@ -111,7 +134,7 @@ static const PreparedFragment *check(Frame &frame,
   const PreparedFragment *prepared = nullptr;
   const bool isSound = frame.run(site, [&]() -> Status {
     RETURN_IF_ERROR(prepare(frame, fragment, lanes, arguments, prepared));
-    return checkAllArguments(*fragment, arguments);
+    return checkAllArguments(*prepared, arguments);
   });
   return isSound && ownsLanes(frame, *fragment, lanes, site) ? prepared
                                                              : nullptr;

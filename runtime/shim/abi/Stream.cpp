@@ -7,6 +7,7 @@
 
 #include "gpuasync/Context.h"
 #include "shim/abi/Capture.h"
+#include "shim/abi/Commands.h"
 #include "shim/context/Entry.h"
 
 using namespace gpuasync;
@@ -248,18 +249,8 @@ void gpuasync_stream_wait(gpuasync_frame *memory, gpuasync_stream *stream,
   frame->run(site, [&]() -> Status {
     Event *event = nullptr;
     RETURN_IF_ERROR(checkEvent(*frame, handle, event));
-    if (frame->region)
-      return frame->region->wait(*stream, *event);
-    // A host wait on the stream covers it.
-    stream->noteWait(event, event->generation);
-    RETURN_IF_ERROR(frame->makeCurrent(*stream->use));
-    RETURN_IF_ERROR(
-        stream->use->device->streamWaitEvent(stream->native, event->native));
-    // Of a finished one another thread may be the owner.
-    if (Stream *earlier = event->stream;
-        earlier && !earlier->timeline.hasFinished(event->position))
-      earlier->noteCover(*stream, event->position);
-    return Status();
+    return frame->region ? frame->region->wait(*stream, *event)
+                         : waitOn(*frame, *stream, *event);
   });
 }
 
@@ -288,28 +279,10 @@ gpuasync_event *gpuasync_event_record(gpuasync_frame *memory,
   if (!frame->usable() || !frame->owns(stream, site))
     return nullptr;
   Event *event = nullptr;
-  if (!frame->run(site, [&]() -> Status {
-        DeviceUse &use = *stream->use;
-        RETURN_IF_ERROR(frame->makeCurrent(use));
-        RETURN_IF_ERROR(use.context->events.take(use.slot, event));
-        event->stream = frame->region || stream->external ? nullptr : stream;
-        event->position = stream->timeline.position();
-        Status status =
-            frame->region
-                ? guard([&] { return frame->region->record(*event, *stream); })
-                : use.device->recordEvent(event->native, stream->native);
-        if (__builtin_expect(!status.ok(), 0))
-          use.context->events.give(use.slot, event);
-        return status;
-      }))
-    return nullptr;
-  event->live = true;
-  event->origin.site = site;
-  event->origin.program = frame->first.pin->registration;
-  event->frame = frame;
-  linkFront(frame->events, event);
-  stream->use->slot->counters.events.create();
-  return event->handle();
+  return frame->run(site,
+                    [&] { return recordOn(*frame, *stream, site, event); })
+             ? event->handle()
+             : nullptr;
 }
 
 void gpuasync_event_destroy(gpuasync_frame *memory, gpuasync_event *handle,
@@ -321,11 +294,7 @@ void gpuasync_event_destroy(gpuasync_frame *memory, gpuasync_event *handle,
   frame->run(site, [&]() -> Status {
     Event *event = nullptr;
     RETURN_IF_ERROR(checkOwn(*frame, handle, event));
-    unlink(frame->events, event);
-    event->region = nullptr;
-    DeviceUse &use = frame->useOf(*event->context);
-    use.slot->counters.events.destroy();
-    use.context->events.give(use.slot, event);
+    giveBack(*frame, *event);
     return Status();
   });
 }

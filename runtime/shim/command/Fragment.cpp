@@ -120,10 +120,12 @@ Status gpuasync::checkAnyArguments(const gpuasync_fragment &fragment,
   return Status();
 }
 
-Status gpuasync::checkAllArguments(const gpuasync_fragment &fragment,
+Status gpuasync::checkAllArguments(const PreparedFragment &prepared,
                                    const void *block) {
-  for (uint32_t i = 0; i < fragment.commandCount; ++i)
-    RETURN_IF_ERROR(checkArguments(fragment, fragment.commands[i], block));
+  const gpuasync_fragment &fragment = prepared.fragment;
+  for (uint64_t left = prepared.checked; left; left &= left - 1)
+    RETURN_IF_ERROR(checkAnyArguments(
+        fragment, fragment.commands[__builtin_ctzll(left)], block));
   return Status();
 }
 
@@ -133,6 +135,7 @@ PreparedFragment::PreparedFragment(const gpuasync_fragment &fragment)
     const gpuasync_command &command = fragment.commands[i];
     launches += command.kind == GPUASYNC_COMMAND_LAUNCH;
     libraryCalls += command.kind == GPUASYNC_COMMAND_CALL;
+    checked |= uint64_t(hasCheckedArguments(command)) << i;
     if (command.kind != GPUASYNC_COMMAND_LAUNCH &&
         command.kind != GPUASYNC_COMMAND_CALL &&
         !(command.flags & GPUASYNC_COMMAND_DEVICE_MEMORY))

@@ -35,8 +35,6 @@ struct LibraryCall {
 
 /// Says what is wrong with a fragment, whatever its arguments are.
 Status checkFragment(const gpuasync_fragment &fragment);
-/// Says what is wrong with the arguments of the commands of a sound fragment.
-Status checkAllArguments(const gpuasync_fragment &fragment, const void *block);
 
 /// The arguments of a command, which begin with a `T`.
 template <typename T>
@@ -52,16 +50,24 @@ const void *behind(const T &head) {
 inline bool hasConfig(const gpuasync_command &launch) {
   return launch.config != GPUASYNC_NO_CONFIG;
 }
-/// checkArguments of commands but launches whose config is a constant.
+/// Whether checkArguments may find a fault: the arguments say how many they
+/// are, or name a function.
+inline bool hasCheckedArguments(const gpuasync_command &command) {
+  return command.kind == GPUASYNC_COMMAND_LAUNCH
+             ? !hasConfig(command)
+             : command.kind != GPUASYNC_COMMAND_COPY &&
+                   command.kind != GPUASYNC_COMMAND_FILL;
+}
+/// checkArguments of commands that have such ones.
 Status checkAnyArguments(const gpuasync_fragment &fragment,
                          const gpuasync_command &command, const void *block);
 /// Says what is wrong with the arguments of a command of a sound fragment.
 inline Status checkArguments(const gpuasync_fragment &fragment,
                              const gpuasync_command &command,
                              const void *block) {
-  return command.kind == GPUASYNC_COMMAND_LAUNCH && hasConfig(command)
-             ? Status()
-             : checkAnyArguments(fragment, command, block);
+  return hasCheckedArguments(command)
+             ? checkAnyArguments(fragment, command, block)
+             : Status();
 }
 inline uint32_t deviceOf(const gpuasync_fragment &fragment, uint32_t lane) {
   return fragment.laneDevices ? fragment.laneDevices[lane] : 0;
@@ -117,12 +123,16 @@ struct PreparedFragment {
   const gpuasync_fragment &fragment;
   const AwaitedInFragment awaited;
   uint32_t launches = 0, libraryCalls = 0;
+  uint64_t checked = 0; ///< commands with arguments to check; bits
   /// Copies and fills of memory that has to be looked at each time.
   std::vector<uint32_t> looked;
   PreparedFragment *next = nullptr; ///< of the same hash
 
   explicit PreparedFragment(const gpuasync_fragment &fragment);
 };
+
+/// Says what is wrong with the arguments of the commands.
+Status checkAllArguments(const PreparedFragment &prepared, const void *block);
 
 /// Fragments that were checked, once each. Thread safe.
 class FragmentTable {
@@ -151,16 +161,15 @@ private:
 /// Makes a command of a sound fragment by a single call of the runtime, which
 /// `calls` makes or has made with what it adds to them.
 template <typename Calls>
-void callEntryOf(Calls calls, gpuasync_frame *frame,
-                 const gpuasync_fragment &fragment,
-                 const gpuasync_command &command, gpuasync_stream *stream,
-                 const void *block) {
-  switch (command.kind) {
-  case GPUASYNC_COMMAND_LAUNCH: {
+[[gnu::always_inline]] inline void
+callEntryOf(Calls calls, gpuasync_frame *frame,
+            const gpuasync_fragment &fragment, const gpuasync_command &command,
+            gpuasync_stream *stream, const void *block) {
+  if (__builtin_expect(command.kind == GPUASYNC_COMMAND_LAUNCH, 1)) {
     const gpuasync_launch_config config = configOf(fragment, command, block);
-    calls.launch(frame, stream, command.site, &config);
-    break;
+    return calls.launch(frame, stream, command.site, &config);
   }
+  switch (command.kind) {
   case GPUASYNC_COMMAND_COPY: {
     const auto &copy = argumentsAs<gpuasync_copy>(command, block);
     calls.copy(frame, stream, copy.destination, copy.source, copy.bytes,
@@ -196,40 +205,51 @@ void callEntryOf(Calls calls, gpuasync_frame *frame,
   }
 }
 
+/// Pointers of which few are set, by the number of a command or a lane.
+template <typename T>
+class FragmentPointers {
+public:
+  T *operator[](uint32_t index) const {
+    return set >> index & 1 ? pointers[index] : nullptr;
+  }
+  void put(uint32_t index, T *pointer) {
+    pointers[index] = pointer;
+    set |= uint64_t(1) << index;
+  }
+  /// Calls `visit(pointer)` for each that is set and not null.
+  template <typename Visit>
+  void forEach(Visit visit) const {
+    for (uint64_t left = set; left; left &= left - 1)
+      if (T *pointer = pointers[__builtin_ctzll(left)])
+        visit(pointer);
+  }
+
+private:
+  uint64_t set = 0; ///< bits; the others are not initialised
+  T *pointers[GPUASYNC_FRAGMENT_COMMANDS];
+};
+
 /// Streams and events that a fragment has for itself.
 template <typename Calls>
 struct FragmentObjects {
   gpuasync_frame *frame;
   uint32_t site;
-  const uint32_t count; ///< so many of each can be used
-  gpuasync_event *behind[GPUASYNC_FRAGMENT_COMMANDS]; ///< by command
-  gpuasync_event *before[GPUASYNC_FRAGMENT_COMMANDS]; ///< by lane
-  gpuasync_stream *streams[GPUASYNC_FRAGMENT_COMMANDS];
+  FragmentPointers<gpuasync_event> behind; ///< by command
+  FragmentPointers<gpuasync_event> before; ///< by lane
+  FragmentPointers<gpuasync_stream> streams;
 
   FragmentObjects(gpuasync_frame *frame, const gpuasync_fragment &fragment)
-      : frame(frame), site(fragment.site),
-        count(fragment.commandCount > fragment.laneCount ? fragment.commandCount
-                                                         : fragment.laneCount) {
-    for (uint32_t i = 0; i < count; ++i) {
-      behind[i] = before[i] = nullptr;
-      streams[i] = nullptr;
-    }
-  }
+      : frame(frame), site(fragment.site) {}
   FragmentObjects(const FragmentObjects &) = delete;
   ~FragmentObjects() {
-    for (uint32_t i = 0; i < count; ++i) {
-      if (behind[i])
-        Calls::destroy(frame, behind[i], site);
-      if (before[i])
-        Calls::destroy(frame, before[i], site);
-    }
-    for (uint32_t i = 0; i < count; ++i)
-      if (streams[i])
-        Calls::destroy(frame, streams[i], site);
+    auto destroy = [&](auto *object) { Calls::destroy(frame, object, site); };
+    behind.forEach(destroy);
+    before.forEach(destroy);
+    streams.forEach(destroy);
   }
   gpuasync_stream *streamAt(uint32_t index, uint32_t device) {
     if (!streams[index])
-      streams[index] = Calls::create(frame, device, site);
+      streams.put(index, Calls::create(frame, device, site));
     return streams[index];
   }
 };
@@ -243,7 +263,7 @@ void makeCommands(Calls calls, gpuasync_frame *frame,
   FragmentObjects<Calls> own(frame, fragment);
   for (uint32_t i = 0; awaited.lanes && i < fragment.laneCount; ++i)
     if ((awaited.lanes >> i & 1) && lanes[i])
-      own.before[i] = calls.record(frame, lanes[i], fragment.site);
+      own.before.put(i, calls.record(frame, lanes[i], fragment.site));
   for (uint32_t i = 0; i < fragment.commandCount && !frame->failed; ++i) {
     const gpuasync_command &command = fragment.commands[i];
     gpuasync_stream *stream = lanes[command.lane];
@@ -259,7 +279,7 @@ void makeCommands(Calls calls, gpuasync_frame *frame,
         });
     callEntryOf(calls, frame, fragment, command, stream, block);
     if (awaited.commands >> i & 1)
-      own.behind[i] = calls.record(frame, stream, command.site);
+      own.behind.put(i, calls.record(frame, stream, command.site));
   }
 }
 
@@ -272,7 +292,7 @@ void makeCommandsByEdges(Calls calls, gpuasync_frame *frame,
   FragmentObjects<Calls> own(frame, fragment);
   for (uint32_t i = 0; i < fragment.laneCount; ++i)
     if (lanes[i])
-      own.before[i] = calls.record(frame, lanes[i], fragment.site);
+      own.before.put(i, calls.record(frame, lanes[i], fragment.site));
   uint64_t begun = 0; ///< lanes
   for (uint32_t i = 0; i < fragment.commandCount && !frame->failed; ++i) {
     const gpuasync_command &command = fragment.commands[i];
@@ -289,7 +309,7 @@ void makeCommandsByEdges(Calls calls, gpuasync_frame *frame,
           calls.wait(frame, stream, own.before[lane], command.site);
         });
     callEntryOf(calls, frame, fragment, command, stream, block);
-    own.behind[i] = calls.record(frame, stream, command.site);
+    own.behind.put(i, calls.record(frame, stream, command.site));
   }
   for (uint32_t i = 0; i < fragment.commandCount && !frame->failed; ++i)
     if (gpuasync_stream *lane = lanes[fragment.commands[i].lane])

@@ -136,6 +136,22 @@ ModuleKey ModuleCache::makeKey(const Registration &registration, uint32_t index,
 // An image that the driver refuses (a machine code that it does not know after
 // all, say) makes way for the next best; what each was refused for is kept, and
 // told if none is left.
+Status Instance::refuseLaunch(const gpuasync_site *site) const {
+  if (!site)
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                      "a launch of program '%s' without a site, which names "
+                      "its kernel",
+                      program->name);
+  if (!names(site))
+    return makeStatus(GPUASYNC_NOT_FOUND,
+                      "program '%s' has no kernel %u in module %u",
+                      program->name, site->kernel, site->module);
+  return makeStatus(GPUASYNC_NOT_FOUND,
+                    "module '%s' is not loaded: the function's table of "
+                    "modules lacks it",
+                    program->modules[site->module].name);
+}
+
 Status ModuleCache::load(Instance &instance, uint32_t index,
                          const Entering &entering, Outcome &outcome) {
   outcome = {};

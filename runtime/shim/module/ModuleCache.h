@@ -125,26 +125,13 @@ struct alignas(64) Instance {
   /// The kernel of a launch's site, with its function.
   Status findKernel(const gpuasync_site *site, const gpuasync_kernel *&kernel,
                     NativeFunction &function) const {
-    if (__builtin_expect(!site, 0))
-      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                        "a launch of program '%s' without a site, which names "
-                        "its kernel",
-                        program->name);
-    if (__builtin_expect(site->module >= program->moduleCount ||
-                             site->kernel >=
-                                 program->modules[site->module].kernelCount,
-                         0))
-      return makeStatus(GPUASYNC_NOT_FOUND,
-                        "program '%s' has no kernel %u in module %u",
-                        program->name, site->kernel, site->module);
-    kernel = &program->modules[site->module].kernels[site->kernel];
+    if (__builtin_expect(!names(site), 0))
+      return refuseLaunch(site);
     NativeFunction *functions =
         modules[site->module].functions.load(std::memory_order_relaxed);
     if (__builtin_expect(!functions, 0))
-      return makeStatus(GPUASYNC_NOT_FOUND,
-                        "module '%s' is not loaded: the function's table of "
-                        "modules lacks it",
-                        program->modules[site->module].name);
+      return refuseLaunch(site);
+    kernel = &program->modules[site->module].kernels[site->kernel];
     function = functions[site->kernel];
     return Status();
   }
@@ -170,6 +157,15 @@ struct alignas(64) Instance {
     if (references.fetch_sub(1, std::memory_order_acq_rel) == 1)
       delete this;
   }
+
+private:
+  /// Whether the site names a kernel of the program.
+  bool names(const gpuasync_site *site) const {
+    return site && site->module < program->moduleCount &&
+           site->kernel < program->modules[site->module].kernelCount;
+  }
+  /// Says why findKernel finds none.
+  Status refuseLaunch(const gpuasync_site *site) const;
 };
 
 /// A frame that is being entered: it holds its pin and has begun nothing yet.

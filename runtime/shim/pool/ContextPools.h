@@ -71,7 +71,9 @@ struct ContextPools {
   Status noteFault(Status status);
   /// A host wait, whose fault is remembered.
   Status wait(const Timepoint &point, const Deadline &deadline, bool &done) {
-    return noteFault(timepoints.wait(point, deadline, done));
+    Status status = timepoints.wait(point, deadline, done);
+    return __builtin_expect(status.ok(), 1) ? std::move(status)
+                                            : noteFault(std::move(status));
   }
 
 protected:
