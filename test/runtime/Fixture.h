@@ -130,6 +130,10 @@ public:
                                        static_cast<uint32_t>(streams.size()),
                                        SITE("synchronize"));
   }
+  int32_t query(gpuasync_stream *stream) {
+    builder.flush();
+    return gpuasync_stream_query(&frame, stream, SITE("query"));
+  }
   gpuasync_event *record(gpuasync_stream *stream) {
     return builder.record(stream, SITE("record"));
   }

@@ -428,6 +428,13 @@ GPUASYNC_API int32_t gpuasync_stream_synchronize(
     gpuasync_frame *frame, gpuasync_stream *const *streams, uint32_t count,
     uint32_t site) GPUASYNC_NOEXCEPT;
 
+/// Asks whether all work on `stream` is done, without a wait: 1 if it is, and
+/// then pageable destinations of its copies are written; 0 if it is not, or
+/// after an error. Of a caller's stream it is the work of the caller, too.
+GPUASYNC_API int32_t gpuasync_stream_query(gpuasync_frame *frame,
+                                           gpuasync_stream *stream,
+                                           uint32_t site) GPUASYNC_NOEXCEPT;
+
 /// Takes an event from the pool and records it on `stream`.
 GPUASYNC_API gpuasync_event *
 gpuasync_event_record(gpuasync_frame *frame, gpuasync_stream *stream,
@@ -877,6 +884,7 @@ GPUASYNC_API uint32_t gpuasync_abi_version(void) GPUASYNC_NOEXCEPT;
   X(gpuasync_stream_destroy)                                                   \
   X(gpuasync_stream_wait)                                                      \
   X(gpuasync_stream_synchronize)                                               \
+  X(gpuasync_stream_query)                                                     \
   X(gpuasync_event_record)                                                     \
   X(gpuasync_event_destroy)                                                    \
   X(gpuasync_event_synchronize)                                                \

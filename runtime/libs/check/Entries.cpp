@@ -131,6 +131,14 @@ static int32_t streamSynchronize(gpuasync_frame *frame,
   return failed;
 }
 
+static int32_t streamQuery(gpuasync_frame *frame, gpuasync_stream *stream,
+                           uint32_t site) noexcept {
+  int32_t done = gpuasync_stream_query(frame, stream, site);
+  if (done)
+    checker().order.waitOnHost(stream);
+  return done;
+}
+
 static gpuasync_event *eventRecord(gpuasync_frame *frame,
                                    gpuasync_stream *stream,
                                    uint32_t site) noexcept {
@@ -519,6 +527,7 @@ extern "C" void *gpuasync_check_find(const char *name) noexcept {
       GPUASYNC_ENTRY(gpuasync_stream_destroy, &streamDestroy),
       GPUASYNC_ENTRY(gpuasync_stream_wait, &streamWait),
       GPUASYNC_ENTRY(gpuasync_stream_synchronize, &streamSynchronize),
+      GPUASYNC_ENTRY(gpuasync_stream_query, &streamQuery),
       GPUASYNC_ENTRY(gpuasync_event_record, &eventRecord),
       GPUASYNC_ENTRY(gpuasync_event_destroy, &eventDestroy),
       GPUASYNC_ENTRY(gpuasync_event_synchronize, &eventSynchronize),

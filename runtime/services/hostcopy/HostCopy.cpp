@@ -115,6 +115,13 @@ Status StagedTransfer::settleOn(DeviceUse &other, const char *source,
     RETURN_IF_ERROR(others.finish(other.downloads));
     if (!others.isPending(other.downloads, source, bytes))
       return frame.makeCurrent(use);
+    // After an error nobody writes the word of a download.
+    if (const Timeline *timeline =
+            other.downloads ? other.downloads->point.timeline : nullptr) {
+      bool done = false;
+      RETURN_IF_ERROR(
+          other.context->timepoints.query(timeline->whenIdle(), done));
+    }
     if (deadline.over())
       return makeStatus(GPUASYNC_TIMEOUT,
                         "timed out waiting for a copy into the source");

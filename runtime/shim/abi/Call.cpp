@@ -52,6 +52,7 @@ static bool reserve(Frame::ActiveLibraryCall &active, uint32_t count) {
 /// The function has returned.
 static Status endCall(Frame &frame, int32_t result, const gpuasync_site *site) {
   char *report = std::exchange(frame.libraryCall.report, nullptr);
+  frame.libraryCall.on = nullptr;
   free(std::exchange(frame.libraryCall.several, nullptr));
   frame.libraryCall.span.end(HostKind::Library, "call", site);
   Status status;
@@ -205,7 +206,7 @@ void gpuasync_call_end(gpuasync_frame *memory, int32_t result,
                        uint32_t siteIndex) noexcept {
   Frame *frame = Frame::of(memory);
   const gpuasync_site *site = frame->siteAt(siteIndex);
-  if (frame->usable())
+  if (frame->canCallDriver() && frame->libraryCall.isOpen())
     frame->run(nullptr, [&] { return takeThreadBack(*frame); });
   Status status = endCall(*frame, result, site);
   if (frame->usable())

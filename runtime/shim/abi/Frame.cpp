@@ -40,7 +40,7 @@ void Frame::fail(Status status, const gpuasync_site *site) {
     return;
   if (failed)
     return; // the first error is kept
-  if (status.code() == GPUASYNC_DEVICE_LOST && streams)
+  if (status.code() == GPUASYNC_DEVICE_LOST && (streams || ended.first))
     status = nameSuspects(*this, std::move(status));
   failed = 1;
   error = locate(std::move(status), site).release();
@@ -695,7 +695,8 @@ void gpuasync_frame_suspend(gpuasync_frame *memory) noexcept {
 
 void gpuasync_frame_resume(gpuasync_frame *memory) noexcept {
   Frame *frame = Frame::of(memory);
-  if (!frame->usable())
+  // A failed frame gives back what it holds when it is left.
+  if (!frame->canCallDriver() || !frame->current)
     return;
   // Embedder calls in between made the context current for themselves only.
   frame->run(nullptr, [&] { return frame->current->device->resume(); });

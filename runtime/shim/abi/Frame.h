@@ -59,6 +59,8 @@ struct Frame : OpenFrame {
     Stream **several = nullptr;
     HostSpan span;
     Stream *const *streams() const { return several ? several : &on; }
+    /// The thread is the library's.
+    bool isOpen() const { return on || several; }
   };
   ActiveLibraryCall libraryCall;
   /// A pass through a region whose time is taken, from its begin to the host
@@ -133,9 +135,9 @@ struct Frame : OpenFrame {
     return false;
   }
   /// False in a failed frame and in a forked child.
-  bool usable() {
-    if (__builtin_expect(failed, 0))
-      return false;
+  bool usable() { return __builtin_expect(!failed, 1) && canCallDriver(); }
+  /// False in a forked child, and where the process ends.
+  bool canCallDriver() {
     if (__builtin_expect(refusal.load(std::memory_order_relaxed) &
                              (RefuseForked | RefuseExiting),
                          0)) {
@@ -224,6 +226,8 @@ inline Status checkBlock(const gpuasync_context &context,
 }
 /// Waits for streams of a frame on the host (Wait.cpp).
 Status hostWait(Frame &frame, Stream *const *streams, uint32_t count);
+/// Says whether all work on a stream of a frame is done (Wait.cpp).
+Status hostQuery(Frame &frame, Stream &stream, bool &done);
 /// putLaunch of a launch that the host waits for next (Launch.cpp).
 Status putAwaitedLaunch(Frame &frame, Stream &stream, NativeFunction function,
                         const gpuasync_kernel &kernel,

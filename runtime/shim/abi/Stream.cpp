@@ -271,6 +271,26 @@ int32_t gpuasync_stream_synchronize(gpuasync_frame *memory,
                      [&] { return hostWait(*frame, streams, count); });
 }
 
+int32_t gpuasync_stream_query(gpuasync_frame *memory, gpuasync_stream *stream,
+                              uint32_t siteIndex) noexcept {
+  Frame *frame = Frame::of(memory);
+  const gpuasync_site *site = frame->siteAt(siteIndex);
+  if (!frame->usable())
+    return 0;
+  if (!frame->holds(stream)) {
+    (void)frame->owns(stream, site); // says what is wrong
+    return 0;
+  }
+  bool done = false;
+  return frame->run(site, [&]() -> Status {
+    if (frame->capture)
+      return refuseCaptured("a query", "ask outside of the capture");
+    RETURN_IF_ERROR(frame->flush());
+    RETURN_IF_ERROR(hostQuery(*frame, *stream, done));
+    return done ? finishDownloads(*frame) : Status();
+  }) && done;
+}
+
 gpuasync_event *gpuasync_event_record(gpuasync_frame *memory,
                                       gpuasync_stream *stream,
                                       uint32_t siteIndex) noexcept {

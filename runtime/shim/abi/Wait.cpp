@@ -1,4 +1,4 @@
-//===- Wait.cpp - Host waits ----------------------------------------------===//
+//===- Wait.cpp - Host waits and queries ----------------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -16,12 +16,30 @@ std::string gpuasync::listUnfinished(const Frame &frame) {
   std::string text;
   for (Stream *stream = frame.streams; stream; stream = stream->next)
     appendItem(text, stream->context->streams.listUnfinished(*stream));
+  for (Stream *stream = frame.ended.first; stream; stream = stream->next)
+    appendItem(text, stream->context->streams.listUnfinished(*stream));
   return text;
 }
 
 static bool isAmong(const Stream *stream, Stream *const *streams,
                     uint32_t count) {
   return std::find(streams, streams + count, stream) != streams + count;
+}
+
+/// Adds to an error what the stream has not finished.
+static Status nameUnfinished(const Stream &stream, Status status) {
+  if (stream.context->has(CapHostAccess)) // it names the launch
+    return status;
+  const std::string open = stream.context->streams.listUnfinished(stream);
+  return open.empty() ? std::move(status)
+                      : makeStatus(status.code(), "%s; not known complete: %s",
+                                   status.message(), open.c_str());
+}
+
+/// The host has learned that all work on the stream is done.
+static void finishStream(Stream &stream) {
+  stream.timeline.finish();
+  stream.context->hostCopies->reap(stream, /*idle=*/true);
 }
 
 Status gpuasync::hostWait(Frame &frame, Stream *const *streams,
@@ -48,24 +66,37 @@ Status gpuasync::hostWait(Frame &frame, Stream *const *streams,
     RETURN_IF_ERROR(frame.makeCurrent(*stream.use));
     bool done = false;
     Status status = context.wait(stream.timeline.newest(), deadline, done);
-    std::string open;
-    if (status.ok() && done) {
-      stream.timeline.finish();
-      context.hostCopies->reap(stream, /*idle=*/true);
+    if (!status.ok())
+      return nameUnfinished(stream, std::move(status));
+    if (done) {
+      finishStream(stream);
       continue;
     }
-    if (!status.ok()) {
-      if (!context.has(CapHostAccess)) // else it names the launch
-        open = context.streams.listUnfinished(stream);
-      return open.empty()
-                 ? std::move(status)
-                 : makeStatus(status.code(), "%s; not known complete: %s",
-                              status.message(), open.c_str());
+    std::string open;
+    for (; i < count; ++i) {
+      const Stream &left = streams[i]->work();
+      appendItem(open, left.context->streams.listUnfinished(left));
     }
-    for (; i < count; ++i)
-      appendItem(open,
-                 streams[i]->context->streams.listUnfinished(*streams[i]));
     return timedOut(deadline, "", open);
   }
+  return Status();
+}
+
+Status gpuasync::hostQuery(Frame &frame, Stream &asked, bool &done) {
+  // What the caller has put on a stream of its own is not on the other one.
+  if (asked.external)
+    RETURN_IF_ERROR(frame.follow(asked));
+  Stream &stream = asked.work();
+  const Timeline &timeline = stream.timeline;
+  done = !stream.external && (timeline.isIdle() || timeline.now().isTold());
+  if (!done) {
+    // After an error nobody writes the word.
+    RETURN_IF_ERROR(frame.makeCurrent(*stream.use));
+    Status status = stream.context->timepoints.query(timeline.whenIdle(), done);
+    if (!status.ok())
+      return nameUnfinished(stream, std::move(status));
+  }
+  if (done)
+    finishStream(stream);
   return Status();
 }

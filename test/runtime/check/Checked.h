@@ -112,6 +112,9 @@ public:
   void wait(gpuasync_stream *stream) {
     STAND_IN(gpuasync_stream_synchronize)(&frame, &stream, 1, OP("wait"));
   }
+  bool query(gpuasync_stream *stream) {
+    return STAND_IN(gpuasync_stream_query)(&frame, stream, OP("query"));
+  }
   void hostRegister(void *memory, uint64_t bytes) {
     STAND_IN(gpuasync_host_register)(&frame, memory, bytes, OP("register"));
   }

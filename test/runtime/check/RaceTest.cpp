@@ -48,6 +48,27 @@ TEST_F(CheckTest, RaceOfThreadsIsNamedWithBothPlaces) {
   frame.destroy(s);
 }
 
+// What the host gives to a stream after a query that says so comes after the
+// other stream's work.
+TEST_F(CheckTest, QueryOrdersAsAWait) {
+  char *x = nullptr;
+  Body body = [&](const gpuasync_cpu_block_ctx *, char *) {
+    access(x, 4, checkWrite, 15);
+  };
+  CheckedFrame frame(program);
+  gpuasync_stream *a = frame.stream(), *b = frame.stream();
+  x = frame.alloc(nullptr, 64);
+  frame.launch(a, OP("gpu_async.launch @k::@f"), body);
+  while (!frame.query(a) && !frame.frame.failed)
+    ;
+  frame.launch(b, OP("gpu_async.launch @k::@f"), body);
+  frame.wait(b);
+  EXPECT_EQ(take(), std::vector<std::string>());
+  frame.dealloc(nullptr, x);
+  frame.destroy(a);
+  frame.destroy(b);
+}
+
 TEST_F(CheckTest, BarrierAndAtomicsOrderThreads) {
   char *x = nullptr;
   Body body = [&](const gpuasync_cpu_block_ctx *, char *shared) {

@@ -477,6 +477,9 @@ TEST_P(Capture, WhatAGraphCannotHoldIsRefused) {
   expectRefused("a host wait", [&](FrameScope &frame) {
     frame.waitHost(frame.record(external(frame)));
   });
+  expectRefused("a query", [&](FrameScope &frame) {
+    EXPECT_EQ(frame.query(external(frame)), 0);
+  });
   expectRefused("pageable host memory", [&](FrameScope &frame) {
     frame.copy(external(frame), x, pageable.data(), count * 4);
   });

@@ -60,6 +60,29 @@ TEST(DeviceLossBody, DISABLED_SyncLaunches) {
   }
 }
 
+// Who asks hears of it; run in the second process only.
+TEST(DeviceLossBody, DISABLED_Query) {
+  Context context;
+  Status status = Context::open(getenv("GPU_ASYNC_TEST_DEVICE"), context);
+  ASSERT_TRUE(status.ok()) << status.message();
+  TestProgram program;
+  {
+    ContextScope scope(context);
+    FrameScope frame(program);
+    gpuasync_stream *stream = frame.stream();
+    frame.launch(stream, Fail, 1, 1, FailParams{1});
+    while (!frame.failed())
+      EXPECT_EQ(frame.query(stream), 0);
+    Status failed = frame.leave();
+    EXPECT_EQ(failed.code(), uint32_t(GPUASYNC_DEVICE_LOST));
+    const std::string message = failed.message();
+    EXPECT_NE(message.find(": query: "), std::string::npos) << message;
+    EXPECT_NE(message.find("not known complete: test.mlir:16:5: fail"),
+              std::string::npos)
+        << message;
+  }
+}
+
 // The body, run in the second process only.
 TEST(DeviceLossBody, DISABLED_Trap) {
   Context context;
@@ -256,6 +279,11 @@ INSTANTIATE_OVER_DEVICES(DeviceLoss);
 // error lists what was not known to be complete.
 TEST_P(DeviceLoss, EveryFrameSaysSo_E04) {
   EXPECT_EQ(runBody(device(), "--gtest_filter=DeviceLossBody.DISABLED_Trap"),
+            0);
+}
+
+TEST_P(DeviceLoss, QueriesSaySo_E04) {
+  EXPECT_EQ(runBody(device(), "--gtest_filter=DeviceLossBody.DISABLED_Query"),
             0);
 }
 

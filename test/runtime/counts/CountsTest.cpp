@@ -173,6 +173,31 @@ TEST_P(Counts, WarmEnterAndLeave_C05) {
   EXPECT_LE(costs.leave.modes, 2u) << "one in each of two frames";
 }
 
+// A query asks the driver once, and not where the host knows the answer.
+TEST_P(Counts, WarmQuery) {
+  FrameScope frame(*program);
+  gpuasync_stream *stream = frame.stream();
+  uint32_t *x = frame.alloc(nullptr, 64);
+  Cost running, again;
+  for (int i = 0; i < 2; ++i) {
+    running = again = Cost();
+    mock->mock_gate_close("store");
+    frame.launch(stream, Store, 1, 64, StoreParams{x, 1});
+    measure(running, [&] { EXPECT_EQ(frame.query(stream), 0); });
+    mock->mock_gate_open("store");
+    EXPECT_EQ(frame.wait({stream}), 0);
+    measure(again, [&] { EXPECT_EQ(frame.query(stream), 1); });
+  }
+  EXPECT_EQ(running.calls, 1u);
+  EXPECT_EQ(again.calls, 0u);
+  for (const Cost *cost : {&running, &again}) {
+    EXPECT_EQ(cost->allocations, 0u);
+    EXPECT_EQ(cost->locks, 0u);
+    EXPECT_EQ(cost->switches, 0u);
+  }
+  frame.dealloc(nullptr, x);
+}
+
 // C05: a frame that ends its registrations itself has nothing to look for.
 TEST_P(Counts, LeaveAfterRegistrations_C05) {
   std::vector<char> host(4096);

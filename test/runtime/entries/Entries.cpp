@@ -281,6 +281,9 @@ void addFrameEntries(Table &table) {
   add("gpuasync_stream_synchronize", [](World &w, gpuasync_frame *f) {
     gpuasync_stream_synchronize(f, &w.stream, 1, SITE("op"));
   });
+  add("gpuasync_stream_query", [](World &w, gpuasync_frame *f) {
+    gpuasync_stream_query(f, w.stream, SITE("op"));
+  });
   add("gpuasync_event_record", [](World &w, gpuasync_frame *f) {
     gpuasync_event_record(f, w.stream, SITE("op"));
   });
@@ -370,6 +373,8 @@ Status callStandIns(World &w) {
   STAND_IN(gpuasync_stream_wait)(&inner, stream, point, SITE("op"));
   STAND_IN(gpuasync_event_destroy)(&inner, point, SITE("op"));
   STAND_IN(gpuasync_dealloc)(&inner, 0, stream, y, SITE("op"));
+  if (!inner.failed)
+    STAND_IN(gpuasync_stream_query)(&inner, stream, SITE("op"));
   if (!inner.failed)
     STAND_IN(gpuasync_stream_synchronize)(&inner, &stream, 1, SITE("op"));
   STAND_IN(gpuasync_stream_destroy)(&inner, stream, 0, SITE("op"));

@@ -116,6 +116,7 @@ std::vector<NullCall> makeCalls() {
   ENTRY(gpuasync_stream_destroy, "-m", &w.frame, w.stream, 0, 0);
   ENTRY(gpuasync_stream_wait, "-rm", &w.frame, w.stream, w.event, 0);
   ENTRY(gpuasync_stream_synchronize, "-r", &w.frame, &w.stream, 1, 0);
+  ENTRY(gpuasync_stream_query, "-r", &w.frame, w.stream, 0);
   ENTRY(gpuasync_event_record, "-r", &w.frame, w.stream, 0);
   ENTRY(gpuasync_event_destroy, "-m", &w.frame, w.event, 0);
   ENTRY(gpuasync_event_synchronize, "-r", &w.frame, &w.event, 1, 0);

@@ -300,6 +300,10 @@ public:
                                 static_cast<uint32_t>(streams.size()),
                                 SITE("synchronize"));
   }
+  void query(gpuasync_stream *stream) {
+    Entry entry(life);
+    gpuasync_stream_query(&frame, stream, SITE("query"));
+  }
   gpuasync_event *record(gpuasync_stream *stream) {
     return builder.record(stream, SITE("record"));
   }

@@ -73,6 +73,7 @@ static void forkAndJoinTwice(Life &life) {
     frame.copy(a, out.data(), y, 1024);
     frame.dealloc(a, x);
     frame.dealloc(a, y);
+    frame.query(a);
     frame.wait({a, b});
     frame.destroy(b, true);
     frame.destroy(a, true);
