@@ -10,12 +10,12 @@
 namespace gpuasync {
 
 GetService hostCopyService, regionService, modulePolicyService, mirrorService,
+    captureService,
     traceService, diskCacheService;
 
 // Graphs go before modules.
 GetService *const services[] = {
-    hostCopyService, regionService, modulePolicyService,
-    mirrorService,   traceService,  diskCacheService,
-    nullptr};
+    hostCopyService, regionService, modulePolicyService, mirrorService,
+    captureService, traceService, diskCacheService, nullptr};
 
 } // namespace gpuasync

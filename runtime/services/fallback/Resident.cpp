@@ -8,13 +8,12 @@
 
 #include "gpuasync/Memory.h"
 #include "shim/abi/Frame.h"
-#include "shim/process/Service.h"
 
 using namespace gpuasync;
 
 /// Where the device reaches the argument.
-static Status upload(Frame &frame, DeviceUse &use, const void *pointer,
-                     uint64_t bytes, void *&out) {
+static Status upload(DeviceUse &use, const void *pointer, uint64_t bytes,
+                     void *&out) {
   gpuasync_context &context = *use.context;
   out = const_cast<void *>(pointer);
   bool isReached = false;
@@ -27,27 +26,11 @@ static Status upload(Frame &frame, DeviceUse &use, const void *pointer,
     return Status();
   out = block->pointer;
   use.slot->counters.residentUploads.add(1);
-  // This frame runs, so the copy stays until that has ended. A graph may read
-  // it at any later time; frameCaptured tells of one that begins later.
-  if (!frame.capture)
-    context.uploads.giveUp(block);
+  // This frame runs, so the copy stays until that has ended. No caller's graph
+  // can read it, since this runtime takes part in no capture.
+  context.uploads.giveUp(block);
   return Status();
 }
-
-namespace {
-class ResidentUploads final : public Service {
-  void frameCaptured(Frame &frame) const override {
-    frame.first.context->uploads.keepGivenUp();
-  }
-};
-} // namespace
-
-namespace gpuasync {
-const Service &residentUploads() noexcept {
-  static constexpr ResidentUploads service;
-  return service;
-}
-} // namespace gpuasync
 
 extern "C" {
 
@@ -61,7 +44,7 @@ void *gpuasync_resident(gpuasync_frame *memory, uint32_t device,
   bool ok = frame->run(frame->siteAt(siteIndex), [&]() -> Status {
     DeviceUse *use = nullptr;
     RETURN_IF_ERROR(frame->enterDevice(device, use));
-    return upload(*frame, *use, pointer, bytes, found);
+    return upload(*use, pointer, bytes, found);
   });
   return ok ? found : nullptr;
 }

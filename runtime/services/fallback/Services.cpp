@@ -9,9 +9,9 @@
 
 namespace gpuasync {
 
-GetService absentTraceService, blockingCopyService, residentUploads;
+GetService absentTraceService, blockingCopyService;
 
 GetService *const services[] = {absentTraceService, blockingCopyService,
-                                residentUploads, nullptr};
+                                nullptr};
 
 } // namespace gpuasync

@@ -8,7 +8,7 @@
 
 #include "gpuasync/Check.h"
 #include "gpuasync/Context.h"
-#include "shim/abi/Capture.h"
+#include "shim/abi/FrameCapture.h"
 #include "shim/context/Entry.h"
 #include "shim/context/Program.h"
 
@@ -538,7 +538,7 @@ void gpuasync::releaseAfterError(Frame &frame) {
 /// Gives back all that the frame holds, to the contexts that it is of.
 [[gnu::noinline]] static void giveBack(Frame &frame) {
   if (frame.capture)
-    endCapture(frame);
+    frame.capture->end(frame);
   if (frame.failed)
     releaseAfterError(frame);
   while (Event *event = frame.events) {

@@ -18,8 +18,8 @@
 
 namespace gpuasync {
 
-struct Capture;
 struct Extent;
+class FrameCapture;
 
 struct Frame : OpenFrame {
   /// The program's; none before its version is known to be ours.
@@ -35,7 +35,7 @@ struct Frame : OpenFrame {
   /// is over: an error must wait for it. `frame` of these is null.
   Stack<Stream> ended;
   Event *events = nullptr;
-  Capture *capture = nullptr;    ///< of the caller's stream, if it is captured
+  FrameCapture *capture = nullptr; ///< of the caller's stream; null: none
   CommandSink *region = nullptr; ///< takes the work of the region; may be null
   uint32_t regionDepth = 0;
   HostSpan span, regionSpan; ///< the frame, and the region that it is in

@@ -5,7 +5,7 @@
 // The entries that lowered code calls; the pools are in shim/pool.
 //===----------------------------------------------------------------------===//
 
-#include "shim/abi/Capture.h"
+#include "shim/abi/FrameCapture.h"
 #include "shim/pool/HostMemory.h"
 
 using namespace gpuasync;
@@ -46,7 +46,7 @@ void *gpuasync_alloc(gpuasync_frame *memory, uint32_t device,
                           ? MemoryKind::HostShared
                           : MemoryKind::Device;
     if (frame->capture)
-      RETURN_IF_ERROR(checkCapturedAllocation(*frame, stream, kind));
+      RETURN_IF_ERROR(frame->capture->checkAllocation(*frame, stream, kind));
     Stream *on = stream ? &stream->work() : nullptr;
     bool enqueued = false;
     RETURN_IF_ERROR(

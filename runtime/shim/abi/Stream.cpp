@@ -6,11 +6,24 @@
 //===----------------------------------------------------------------------===//
 
 #include "gpuasync/Context.h"
-#include "shim/abi/Capture.h"
 #include "shim/abi/Commands.h"
+#include "shim/abi/FrameCapture.h"
 #include "shim/context/Entry.h"
 
 using namespace gpuasync;
+
+static Status join(Frame &frame, NativeStream stream,
+                   const CaptureState &state) {
+  if (frame.more)
+    return refuseCaptured("work of several devices",
+                          "capture a function of one device");
+  return joinCapture
+             ? joinCapture(frame, stream, state)
+             : makeStatus(GPUASYNC_UNSUPPORTED,
+                          "the caller's stream is being captured into a graph, "
+                          "which this runtime cannot do: it was built with "
+                          "GPUASYNC_RUNTIME_SERVICES=none");
+}
 
 static Status wrapExternal(Frame &frame, DeviceUse &use, void *native,
                            Stream *&out) {
@@ -34,10 +47,8 @@ static Status wrapExternal(Frame &frame, DeviceUse &use, void *native,
   // Taking a captured stream for another would run now what belongs into the
   // graph, or end the capture.
   RETURN_IF_ERROR(captureStateOf(*context.driver, handle, state));
-  if (__builtin_expect(frame.more && state.kind != CaptureState::None, 0))
-    return refuseCaptured("work of several devices",
-                          "capture a function of one device");
-  RETURN_IF_ERROR(joinCapture(frame, handle, state));
+  if (__builtin_expect(state.kind != CaptureState::None || frame.capture, 0))
+    RETURN_IF_ERROR(join(frame, handle, state));
   RETURN_IF_ERROR(context.callerStreams.take(handle, out));
   out->timeline.finish();
   return Status();
@@ -170,7 +181,7 @@ gpuasync_stream *gpuasync_stream_create(gpuasync_frame *memory, uint32_t device,
           return Status();
         if (frame->ended.count >= 16)
           frame->reapEnded();
-        return frame->capture ? takeCapturedStream(*frame, stream)
+        return frame->capture ? frame->capture->takeStream(*frame, stream)
                               : use->context->streams.take(use->slot, stream);
       }))
     return nullptr;
@@ -225,12 +236,8 @@ void gpuasync_stream_destroy(gpuasync_frame *memory, gpuasync_stream *stream,
   unlink(frame->streams, stream);
   if (!stream->external)
     stream->use->slot->counters.streams.destroy();
-  if (stream->capture) {
-    stream->frame = nullptr;
-    stream->next = frame->capture->given;
-    frame->capture->given = stream;
-    return;
-  }
+  if (stream->capture)
+    return frame->capture->giveStream(*stream);
   if (stream->region && stream->region->give(*stream))
     return;
   frame->run(site, [&]() -> Status {

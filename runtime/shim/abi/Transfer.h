@@ -16,7 +16,7 @@
 #ifndef GPUASYNC_SHIM_ABI_TRANSFER_H
 #define GPUASYNC_SHIM_ABI_TRANSFER_H
 
-#include "shim/abi/Capture.h"
+#include "shim/abi/Frame.h"
 #include "shim/command/Boxes.h"
 #include "shim/pool/HostMemory.h"
 

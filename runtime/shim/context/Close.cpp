@@ -572,7 +572,7 @@ Status gpuasync_context::closeOnce() {
                           "closed before it ended, still runs: what waits for "
                           "it stays behind");
     }
-    if (finished && streams.anyCaptured() && !lost.load()) {
+    if (finished && captured && !captured->isEmpty() && !lost.load()) {
       finished = false;
       result = makeStatus(GPUASYNC_INVALID_ARGUMENT,
                           "a capture of a caller's stream that functions of "

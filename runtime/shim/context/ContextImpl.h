@@ -9,7 +9,8 @@
 // Each pool has a lock of its own, which only its functions take. Locks are
 // taken alone or in this order:
 //   Process::mutex, waitMutex, HostCopies' of the orphans, poolMutex,
-//   StreamPool, CallerStreams, HostCopies, MemoryPool, Timepoints;
+//   StreamPool, CapturedStreams, CallerStreams, HostCopies, MemoryPool,
+//   Timepoints;
 //   ModuleCache, EventPool, Registrations, DeviceMirrorCache: after poolMutex,
 //   and nothing in them but Uploads' list of what was given up.
 // None is held over a driver call that may block on the device, but waitMutex,

@@ -50,6 +50,7 @@ struct ContextPools {
 
   //===--- Pools, each on lines of its own
   alignas(64) StreamPool streams{*this};
+  std::unique_ptr<CapturedStreams> captured; ///< null: no service for captures
   alignas(64) CallerStreams callerStreams{*this};
   alignas(64) EventPool events{*this};
   alignas(64) MemoryPool memory{*this};

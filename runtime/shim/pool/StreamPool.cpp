@@ -175,7 +175,7 @@ void StreamPool::reapFirst(unsigned looks) {
       break;
   }
   if (!isLost)
-    reapCaptured();
+    keepEnded();
 }
 
 void StreamPool::reapPending() {
@@ -183,26 +183,15 @@ void StreamPool::reapPending() {
   pending.removeIf(
       [&](Stream *stream) { return !isLost && reapOne(stream, isLost); });
   if (!isLost)
-    reapCaptured();
+    keepEnded();
 }
 
-// Nothing that a captured stream was given has run on it, so it is idle once
-// the capture has ended.
-void StreamPool::reapCaptured() {
-  Device &driver = *context.driver;
-  Stack<Stream> still;
-  while (Stream *stream = captured.pop()) {
-    CaptureState state;
-    Status status = captureStateOf(driver, stream->native, state);
-    if (!status.ok() || state.kind != CaptureState::None) {
-      (void)context.noteFault(std::move(status));
-      still.push(stream);
-      continue;
-    }
-    stream->capture = 0;
+void StreamPool::keepEnded() {
+  if (!context.captured)
+    return;
+  Stack<Stream> ended = context.captured->takeEnded();
+  while (Stream *stream = ended.pop())
     keepIdle(stream);
-  }
-  captured = still;
 }
 
 //===----------------------------------------------------------------------===//
@@ -249,34 +238,6 @@ bool StreamPool::isHeldBySession() {
   return std::any_of(all.begin(), all.end(), [](Stream *stream) {
     return stream->holder == Stream::Holder::Session;
   });
-}
-
-//===----------------------------------------------------------------------===//
-// Under a caller's capture
-//===----------------------------------------------------------------------===//
-
-Stream *StreamPool::takeCaptured(uint64_t capture) {
-  std::lock_guard<std::mutex> lock(mutex);
-  Stack<Stream> others;
-  Stream *found = nullptr;
-  while (Stream *stream = captured.pop()) {
-    if (!found && stream->capture == capture)
-      found = stream;
-    else
-      others.push(stream);
-  }
-  captured = others;
-  return found;
-}
-
-void StreamPool::leaveToCapture(Stream *stream) {
-  std::lock_guard<std::mutex> lock(mutex);
-  captured.push(stream);
-}
-
-bool StreamPool::anyCaptured() {
-  std::lock_guard<std::mutex> lock(mutex);
-  return captured.first;
 }
 
 //===----------------------------------------------------------------------===//

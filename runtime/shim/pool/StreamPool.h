@@ -184,9 +184,20 @@ namespace gpuasync {
 
 using Stream = gpuasync_stream;
 
+/// Streams that serve callers' captures; the service's. Thread safe. Under its
+/// lock no other is taken.
+class CapturedStreams {
+public:
+  virtual ~CapturedStreams() = default;
+  /// Returns those whose captures have ended. They are idle. Under StreamPool's
+  /// lock.
+  virtual Stack<Stream> takeEnded() = 0;
+  virtual bool isEmpty() = 0;
+};
+
 /// Thread safe; a slot is passed by its own thread, a stream by one thread at a
-/// time. Under its lock those of staging, memory and timepoints are taken, and
-/// the driver is asked, but for nothing that may block.
+/// time. Under its lock those of captures, staging, memory and timepoints are
+/// taken, and the driver is asked, but for nothing that may block.
 class StreamPool {
 public:
   explicit StreamPool(ContextPools &context) : context(context) {}
@@ -212,13 +223,6 @@ public:
   void resetHeld(Stream &stream);
   uint64_t countEmbedders();
   bool isHeldBySession();
-
-  //===--- Under a caller's capture
-  /// One that an earlier frame left to the capture, or null.
-  Stream *takeCaptured(uint64_t capture);
-  /// The stream serves nothing else until its capture ends.
-  void leaveToCapture(Stream *stream);
-  bool anyCaptured();
 
   //===--- Rest
   /// Whether no stream that was given back has work.
@@ -253,7 +257,7 @@ private:
   bool reapOne(Stream *stream, bool &isLost);
   void reapFirst(unsigned looks);
   void reapPending();
-  void reapCaptured();
+  void keepEnded();
   void keepIdle(Stream *stream);
 
   ContextPools &context;
@@ -261,8 +265,7 @@ private:
   bool destroyed = false; ///< what comes back is the driver's no more
   Stack<Stream> idle;
   Queue<Stream> pending;
-  Stack<Stream> captured; ///< until their captures end
-  Stack<Stream> retired;  ///< to be destroyed
+  Stack<Stream> retired; ///< to be destroyed
   /// Their native streams were: timepoints know them, so they serve again.
   Stack<Stream> bare;
   DriverList<Stream *> all;

@@ -41,6 +41,7 @@ MAY_INCLUDE = {
     "services": PROCESS,
     "services/modulepolicy": ENTRIES,
     "services/mirrors": ENTRIES,
+    "services/capture": ENTRIES,
     "services/fallback": ENTRIES + ["services/session"],
     "services/hostcopy": ENTRIES,
     "services/graphs": ENTRIES + ["services/hostcopy"],

@@ -9,6 +9,7 @@
 #include "Fixture.h"
 #include "TestLibrary.h"
 #include "gpuasync/Memory.h"
+#include "shim/abi/FrameCapture.h"
 
 #include <dlfcn.h>
 
@@ -197,6 +198,45 @@ protected:
 };
 
 INSTANTIATE_OVER_DEVICES(Capture);
+
+/// A runtime whose service for captures is not there.
+class CaptureAlone : public Capture {
+protected:
+  void SetUp() override {
+    if (gpuasync::joinCapture)
+      GTEST_SKIP() << "this runtime has the service for captures";
+    Capture::SetUp();
+  }
+};
+
+INSTANTIATE_OVER_DEVICES(CaptureAlone);
+
+// Taken for one that is not captured, the stream would run the work at once, or
+// the capture would end.
+TEST_P(CaptureAlone, CapturedStreamIsRefused_X05) {
+  fill(7);
+  expectRefused("is being captured into a graph", [&](FrameScope &frame) {
+    EXPECT_EQ(external(frame), nullptr);
+  });
+  // The capture was left alone: work of others still goes into it.
+  ASSERT_EQ(cuda.beginCapture(stream, Relaxed), 0);
+  {
+    FrameScope frame(*program);
+    gpuasync_stream *own = frame.stream();
+    EXPECT_EQ(external(frame), nullptr);
+    EXPECT_EQ(frame.leave().code(), GPUASYNC_UNSUPPORTED);
+    (void)own;
+  }
+  void *executable = endCapture();
+  ASSERT_TRUE(executable);
+  EXPECT_EQ(nodes, 0u);
+  EXPECT_EQ(cuda.executableDestroy(executable), 0);
+  EXPECT_EQ(read(), std::vector<uint32_t>(count, 7));
+  // What is not captured runs, and so does the next call on the stream.
+  EXPECT_TRUE(function(true).ok());
+  ASSERT_EQ(cuda.streamSynchronize(stream), 0);
+  EXPECT_EQ(read(), std::vector<uint32_t>(count, 112));
+}
 
 TEST_P(Capture, RunsAThousandTimes_X05) {
   for (Mode mode : {Global, ThreadLocal, Relaxed}) {
