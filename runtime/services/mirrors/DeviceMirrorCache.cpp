@@ -99,6 +99,7 @@ void DeviceMirrorCache::giveUp(const void *pointer, uint64_t bytes) {
 }
 
 void DeviceMirrorCache::keepForGraph() {
+  context.uploads.keepGivenUp();
   if (!size.load(std::memory_order_acquire))
     return;
   std::lock_guard<std::mutex> lock(mutex);

@@ -72,7 +72,8 @@ public:
   virtual void moduleTaken(Instance &) const {}
   /// Modules that were taken are unloaded next. No lock is held.
   virtual void modulesUnloading(gpuasync_context &) const {}
-  /// Work of the frame is captured into a graph of the caller's.
+  /// Work of the frame is captured into a graph of the caller's. The frame has
+  /// one device.
   virtual void frameCaptured(Frame &) const {}
 
 protected:

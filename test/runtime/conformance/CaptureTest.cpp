@@ -297,6 +297,218 @@ TEST_P(Capture, ResidentOfAGraphStays_M10) {
   EXPECT_EQ(cuda.executableDestroy(executable), 0);
 }
 
+// Also a copy that was found before the function took the captured stream, and
+// given up in between.
+TEST_P(Capture, ResidentGivenUpBeforeTheCaptureStays_M10) {
+  std::vector<uint32_t> weights(count, 7);
+  fill(0);
+  ASSERT_EQ(cuda.beginCapture(stream, Relaxed), 0);
+  const uint64_t before = readStats(context).deviceBytes;
+  {
+    FrameScope frame(*program);
+    auto *copy = static_cast<uint32_t *>(gpuasync_resident(
+        frame, 0, weights.data(), count * 4, SITE("resident")));
+    gpuasync_host_memory_changed(weights.data(), count * 4);
+    gpuasync_stream *theirs = external(frame);
+    frame.launch(theirs, AddUp, 1, count, AddUpParams{x, copy, count, 5});
+    frame.destroy(theirs);
+  }
+  void *executable = endCapture();
+  ASSERT_TRUE(executable);
+  const uint64_t held = readStats(context).deviceBytes;
+  EXPECT_GT(held, before);
+  ASSERT_EQ(gpuasync_context_trim(context.get(), -1), nullptr);
+  EXPECT_EQ(readStats(context).deviceBytes, held);
+  run(executable, 1);
+  EXPECT_EQ(read(), std::vector<uint32_t>(count, 12));
+  EXPECT_EQ(cuda.executableDestroy(executable), 0);
+}
+
+/// A second device, and functions of both.
+class CaptureOfTwo : public Capture {
+protected:
+  void SetUp() override {
+    Capture::SetUp();
+    if (IsSkipped() || HasFatalFailure())
+      return;
+    Status status = Context::open((device() + ":1").c_str(), second);
+    if (status.code() == GPUASYNC_UNAVAILABLE && !mock)
+      GTEST_SKIP() << status.message();
+    ASSERT_TRUE(status.ok()) << status.message();
+    gpuasync_context *both[] = {context.get(), second.get()};
+    ASSERT_EQ(gpuasync_scope_push_devices(both, 2), nullptr);
+    isPushed = true;
+  }
+  void TearDown() override {
+    if (isPushed)
+      gpuasync_scope_pop();
+    if (second.get()) {
+      program->function.deviceCount = 1;
+      Status status = second.close();
+      EXPECT_TRUE(status.ok()) << status.message();
+    }
+    Capture::TearDown();
+  }
+  /// Expects the error of a frame of both devices that got a captured stream.
+  void expectTwoRefused(FrameScope &frame) {
+    Status status = frame.leave();
+    EXPECT_EQ(status.code(), GPUASYNC_UNSUPPORTED);
+    for (const char *part : {"work of several devices", "test.mlir:"})
+      EXPECT_NE(std::string(status.message()).find(part), std::string::npos)
+          << status.message();
+  }
+  /// Ends a capture of which nothing is a part.
+  void expectEmpty() {
+    void *executable = endCapture();
+    ASSERT_TRUE(executable);
+    EXPECT_EQ(nodes, 0u);
+    EXPECT_EQ(cuda.executableDestroy(executable), 0);
+  }
+
+  Context second;
+  bool isPushed = false;
+};
+
+INSTANTIATE_OVER_DEVICES(CaptureOfTwo);
+
+// The graph would hold the work of one device, and the other's would run now.
+TEST_P(CaptureOfTwo, FunctionOfBothIsRefused_X05) {
+  fill(7);
+  program->function.deviceCount = 2;
+  void *contexts[2] = {mine, nullptr}, *streams[2] = {stream, nullptr};
+  ASSERT_EQ(cuda.contextRetain(&contexts[1], 1), 0);
+  ASSERT_EQ(cuda.contextSet(contexts[1]), 0);
+  ASSERT_EQ(cuda.streamCreate(&streams[1], 1), 0);
+  for (Mode mode : {Global, ThreadLocal, Relaxed}) {
+    SCOPED_TRACE(mode);
+    for (uint32_t index : {0u, 1u}) {
+      ASSERT_EQ(cuda.contextSet(contexts[index]), 0);
+      stream = streams[index];
+      // First, after a stream, and after work on either device.
+      for (int when = 0; when < 4; ++when) {
+        SCOPED_TRACE(when);
+        ASSERT_EQ(cuda.beginCapture(stream, mode), 0);
+        {
+          FrameScope frame(*program);
+          if (when == 1)
+            frame.stream(index);
+          if (when > 1) {
+            const auto of = static_cast<uint32_t>(when - 2);
+            gpuasync_stream *own = frame.stream(of);
+            uint32_t *y = frame.alloc(own, count, 0, of);
+            frame.launch(own, Store, 1, count, StoreParams{y, 1});
+          }
+          EXPECT_EQ(
+              gpuasync_stream_external(frame, index, stream, SITE("external")),
+              nullptr);
+          expectTwoRefused(frame);
+        }
+        expectEmpty();
+      }
+    }
+  }
+  EXPECT_EQ(cuda.streamDestroy(streams[1]), 0);
+  EXPECT_EQ(cuda.contextSet(mine), 0);
+  EXPECT_EQ(cuda.contextRelease(1), 0);
+  stream = streams[0];
+  EXPECT_EQ(read(), std::vector<uint32_t>(count, 7));
+  program->function.deviceCount = 1;
+  // Nothing was left in a capture: the same streams serve other calls.
+  EXPECT_TRUE(function(true).ok());
+  ASSERT_EQ(cuda.streamSynchronize(stream), 0);
+  EXPECT_EQ(read(), std::vector<uint32_t>(count, 112));
+  for (Context *each : {&context, &second})
+    EXPECT_EQ(readStats(*each).streams.live, 0u);
+}
+
+// A function of both that a captured one calls runs at once, unless it takes
+// the captured stream. The graph holds the work of the captured one only.
+TEST_P(CaptureOfTwo, FunctionOfBothInside_X05) {
+  std::vector<uint32_t> outs[2] = {std::vector<uint32_t>(count),
+                                   std::vector<uint32_t>(count)};
+  fill(7);
+  ASSERT_EQ(cuda.beginCapture(stream, Global), 0);
+  {
+    FrameScope outer(*program);
+    gpuasync_stream *theirs = external(outer);
+    outer.launch(theirs, MulAdd, 1, count, MulAddParams{x, count, 3, 1});
+    program->function.deviceCount = 2;
+    {
+      FrameScope inner(*program);
+      for (uint32_t i = 0; i < 2; ++i) {
+        gpuasync_stream *own = inner.stream(i);
+        uint32_t *y = inner.alloc(own, count, 0, i);
+        inner.launch(own, Store, 1, count, StoreParams{y, 8 + i});
+        inner.copy(own, outs[i].data(), y, count * 4);
+        inner.wait({own});
+        inner.dealloc(own, y, i);
+        inner.destroy(own);
+      }
+      Status status = inner.leave();
+      EXPECT_TRUE(status.ok()) << status.message();
+    }
+    {
+      FrameScope inner(*program);
+      EXPECT_EQ(external(inner), nullptr);
+      expectTwoRefused(inner);
+    }
+    program->function.deviceCount = 1;
+    outer.launch(theirs, MulAdd, 1, count, MulAddParams{x, count, 5, 2});
+    outer.destroy(theirs);
+    Status status = outer.leave();
+    EXPECT_TRUE(status.ok()) << status.message();
+  }
+  void *executable = endCapture();
+  ASSERT_TRUE(executable);
+  EXPECT_EQ(nodes, 2u);
+  for (uint32_t i = 0; i < 2; ++i)
+    EXPECT_EQ(outs[i], std::vector<uint32_t>(count, 8 + i));
+  EXPECT_EQ(read(), std::vector<uint32_t>(count, 7));
+  run(executable, 1);
+  EXPECT_EQ(read(), std::vector<uint32_t>(count, 112));
+  EXPECT_EQ(cuda.executableDestroy(executable), 0);
+}
+
+// A function of one device that one of both calls is captured, with what it
+// finds there.
+TEST_P(CaptureOfTwo, FunctionOfOneInside_M10) {
+  std::vector<uint32_t> weights(count, 7);
+  fill(0);
+  program->function.deviceCount = 2;
+  void *executable = nullptr;
+  {
+    FrameScope outer(*program);
+    EXPECT_NE(gpuasync_resident(outer, 1, weights.data(), count * 4,
+                                SITE("resident")),
+              nullptr);
+    auto *copy = static_cast<uint32_t *>(gpuasync_resident(
+        outer, 0, weights.data(), count * 4, SITE("resident")));
+    ASSERT_EQ(cuda.beginCapture(stream, Global), 0);
+    program->function.deviceCount = 1;
+    {
+      FrameScope inner(*program);
+      gpuasync_stream *theirs = external(inner);
+      inner.launch(theirs, AddUp, 1, count, AddUpParams{x, copy, count, 5});
+      inner.destroy(theirs);
+      Status status = inner.leave();
+      EXPECT_TRUE(status.ok()) << status.message();
+    }
+    executable = endCapture();
+  }
+  ASSERT_TRUE(executable);
+  EXPECT_EQ(nodes, 1u);
+  uint64_t held[2] = {readStats(context).deviceBytes,
+                      readStats(second).deviceBytes};
+  gpuasync_host_memory_changed(weights.data(), count * 4);
+  for (Context *each : {&context, &second})
+    ASSERT_EQ(gpuasync_context_trim(each->get(), -1), nullptr);
+  EXPECT_EQ(readStats(context).deviceBytes, held[0]); // the graph's
+  EXPECT_LT(readStats(second).deviceBytes, held[1]);
+  run(executable, 1);
+  EXPECT_EQ(read(), std::vector<uint32_t>(count, 12));
+  EXPECT_EQ(cuda.executableDestroy(executable), 0);
+}
+
 // X05: what a library enqueues on the streams of a captured function becomes
 // part of the graph.
 TEST_P(Capture, LibraryCalls_X05) {
