@@ -29,6 +29,9 @@ static const gpuasync_function function = {"",      "", 0, 0, &program,
 
 namespace {
 
+const StreamHolder sessions = {
+    "an mgpu program holds a stream: destroy it first"};
+
 /// The index of a call's site in its frame.
 constexpr uint32_t theSite = 0;
 
@@ -117,13 +120,13 @@ public:
         return;
       unlink(call.frame()->streams, out);
       out->frame = nullptr;
-      context.streams.hold(out, Stream::Holder::Session);
+      context.streams.hold(out, &sessions);
     });
   }
   void giveStream(gpuasync_stream *stream, bool idle) noexcept override {
     if (isForked())
       return;
-    context.streams.hold(stream, Stream::Holder::None);
+    context.streams.hold(stream, nullptr);
     (void)enter(nullptr, stream, [&](Call &call) {
       gpuasync_stream_destroy(call.handle(), stream,
                               idle ? uint32_t(GPUASYNC_STREAM_IDLE) : 0,

@@ -35,8 +35,8 @@ bool gpuasync_context::isIdle(const Pin *entering) {
             (pin == entering ? 1u : 0u))
           return false;
   }
-  if (streams.isHeldBySession())
-    return false; // between two calls of its session
+  if (streams.findBusyHolder())
+    return false;
   // On a lost device nothing runs, and nothing can be asked. What a frame has
   // left behind before it was seen to have ended is seen here.
   return lost.load() || (streams.reap() && callerStreams.reap());
@@ -227,10 +227,10 @@ Status gpuasync_context::giveBack(int64_t timeoutNs) {
     if (lost.load())
       return check(); // what was pending never comes to its end
     // Giving it back takes a frame, which would wait for the end of the trim.
-    if (streams.isHeldBySession())
+    if (const StreamHolder *holder = streams.findBusyHolder())
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                        "the context cannot be trimmed while an mgpu program "
-                        "holds a stream: destroy it first");
+                        "the context cannot be trimmed while %s",
+                        holder->leavesWork);
     int64_t elapsed = nowNs() - start;
     if (timeoutNs >= 0 && elapsed >= timeoutNs)
       return makeStatus(GPUASYNC_TIMEOUT,
@@ -371,7 +371,7 @@ Status gpuasync_context::waitForStreams(const Deadline &deadline,
     return makeStatus(GPUASYNC_TIMEOUT, "timed out");
   const uint64_t round = ++waitRounds;
   while (!lost.load()) {
-    bool done = false, session = false;
+    bool done = false, isLeft = false;
     Status status;
     Timepoint tail;
     Stream *stream = streams.beginWait(round, StreamPool::Waited::Pending);
@@ -381,14 +381,14 @@ Status gpuasync_context::waitForStreams(const Deadline &deadline,
                                                 : StreamPool::Waited::Held);
     if (stream) {
       status = timepoints.wait(stream->timeline.whenIdle(), deadline, done);
-      session = streams.endWait(stream, round);
+      isLeft = streams.endWait(stream, round);
     } else if (wrapper) {
       status = timepoints.wait(tail, deadline, done);
       callerStreams.endWait(wrapper, tail);
     } else {
       break;
     }
-    if (done && failed && session && failed->ok())
+    if (done && failed && isLeft && failed->ok())
       *failed = copyStatus(status);
     // An error that is not the work's own tells nothing of it.
     if (!done || status.code() == GPUASYNC_DEVICE_LOST)

@@ -286,7 +286,7 @@ gpuasync_context_stream_create(gpuasync_context *context,
     Status status = context->streams.take(nullptr, *out);
     if (!status.ok())
       return context->noteFault(std::move(status));
-    context->streams.hold(*out, Stream::Holder::Embedder);
+    context->streams.hold(*out, &embedder);
     context->retainPart(); // the stream may outlive the context
     slot->counters.streams.create();
     return Status();
@@ -325,7 +325,7 @@ gpuasync_context_stream_synchronize(gpuasync_stream *stream) noexcept {
     if (!status.ok()) {
       // That of a frame's stream is the frame's to see, and what still runs may
       // fail again.
-      if (done && stream->holder == Stream::Holder::Embedder)
+      if (done && stream->holder == &embedder)
         context.streams.resetHeld(*stream);
       return context.noteFault(std::move(status));
     }

@@ -99,9 +99,9 @@ struct gpuasync_context : gpuasync::ContextPools {
 
   /// Waits for all pending and held streams, or for all that there are, and for
   /// frames' work on callers' streams. Ok: all of it has ended, though it may
-  /// have failed; `failed` is the first such error on a session's streams. Else
-  /// the driver's error, a timeout or the loss of the device, on which nothing
-  /// runs.
+  /// have failed; `failed` is the first such error on busy holders' streams.
+  /// Else the driver's error, a timeout or the loss of the device, on which
+  /// nothing runs.
   gpuasync::Status waitForStreams(const gpuasync::Deadline &deadline,
                                   gpuasync::Status *failed = nullptr,
                                   bool idleToo = false);

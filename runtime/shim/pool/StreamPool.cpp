@@ -12,6 +12,8 @@
 
 using namespace gpuasync;
 
+const StreamHolder gpuasync::embedder;
+
 static constexpr uint32_t maxIdlePerThread = 16, maxIdle = 64;
 static constexpr size_t flagPageBytes = 4096;
 /// One cache line each: a device write must not disturb another poll.
@@ -198,16 +200,16 @@ void StreamPool::keepEnded() {
 // Held outside of frames
 //===----------------------------------------------------------------------===//
 
-void StreamPool::hold(Stream *stream, Stream::Holder holder) {
+void StreamPool::hold(Stream *stream, const StreamHolder *holder) {
   std::lock_guard<std::mutex> lock(mutex);
   stream->holder = holder;
 }
 
 bool StreamPool::giveEmbedder(Stream *stream) {
   std::lock_guard<std::mutex> lock(mutex);
-  if (stream->holder != Stream::Holder::Embedder)
+  if (stream->holder != &embedder)
     return false; // a frame's, or destroyed before
-  stream->holder = Stream::Holder::None;
+  stream->holder = nullptr;
   stream->isAbandoned = stream->isOverdue.exchange(false);
   // Its work may still run.
   if (!destroyed) {
@@ -229,15 +231,16 @@ uint64_t StreamPool::countEmbedders() {
   std::lock_guard<std::mutex> lock(mutex);
   return static_cast<uint64_t>(
       std::count_if(all.begin(), all.end(), [](Stream *stream) {
-        return stream->holder == Stream::Holder::Embedder;
+        return stream->holder == &embedder;
       }));
 }
 
-bool StreamPool::isHeldBySession() {
+const StreamHolder *StreamPool::findBusyHolder() {
   std::lock_guard<std::mutex> lock(mutex);
-  return std::any_of(all.begin(), all.end(), [](Stream *stream) {
-    return stream->holder == Stream::Holder::Session;
-  });
+  for (Stream *stream : all)
+    if (stream->holder && stream->holder->leavesWork)
+      return stream->holder;
+  return nullptr;
 }
 
 //===----------------------------------------------------------------------===//
@@ -259,8 +262,7 @@ Stream *StreamPool::beginWait(uint64_t round, Waited which) {
   } else {
     for (Stream *stream : all)
       if (!next && stream->waitRound != round &&
-          (which == Waited::Any ? !stream->capture
-                                : stream->holder != Stream::Holder::None))
+          (which == Waited::Any ? !stream->capture : stream->holder != nullptr))
         next = stream;
   }
   if (next)
@@ -272,7 +274,7 @@ bool StreamPool::endWait(Stream *stream, uint64_t round) {
   std::lock_guard<std::mutex> lock(mutex);
   stream->awaited = false;
   stream->waitRound = round;
-  return stream->holder == Stream::Holder::Session;
+  return stream->holder && stream->holder->leavesWork;
 }
 
 Stream *StreamPool::beginWaitForAbandoned() {

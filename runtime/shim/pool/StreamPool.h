@@ -70,6 +70,16 @@ private:
   uint32_t gateGeneration = 0;
 };
 
+/// Who holds a stream outside of frames. A constant object.
+struct StreamHolder {
+  /// It leaves work of frames on the stream between them, so the context is not
+  /// quiescent while it holds the stream. The text says so to who trims the
+  /// context, and what to do. Null: it leaves no work.
+  const char *leavesWork = nullptr;
+};
+/// The callers of gpuasync_context_stream_create.
+extern const StreamHolder embedder;
+
 /// Work of one stream that comes before an operation of another one, which has
 /// waited for it. It stays true of streams that have got new owners.
 struct Cover {
@@ -90,10 +100,7 @@ struct alignas(64) gpuasync_stream {
   gpuasync::DeviceUse *use = nullptr;   ///< the owner's of `context`
   gpuasync_stream *previous = nullptr, *next = nullptr;
   const bool external; ///< a wrapper: native is not ours
-  /// Who holds it outside of frames: gpuasync_context_stream_create's caller,
-  /// or a Session between its calls.
-  enum class Holder : uint8_t { None, Embedder, Session };
-  Holder holder = Holder::None;
+  const gpuasync::StreamHolder *holder = nullptr; ///< null: nobody
   /// A call has ended without its work here, which uses the call's memory.
   bool isAbandoned = false;
   /// Of an embedder's: the last wait for it came to its time limit.
@@ -215,14 +222,15 @@ public:
   std::string listUnfinished(const Stream &stream);
 
   //===--- Held outside of frames
-  void hold(Stream *stream, Stream::Holder holder);
+  void hold(Stream *stream, const StreamHolder *holder);
   /// An embedder's comes back, with work on it, at any time; false: it is none.
   bool giveEmbedder(Stream *stream);
   /// The error of an embedder's stream has been reported and goes, unless
   /// another thread waits for the stream and may be reading it.
   void resetHeld(Stream &stream);
   uint64_t countEmbedders();
-  bool isHeldBySession();
+  /// A holder that leaves work on a stream; null: there is none.
+  const StreamHolder *findBusyHolder();
 
   //===--- Rest
   /// Whether no stream that was given back has work.
@@ -233,8 +241,8 @@ public:
     Any      ///< not in a capture; behind its work one may stand in a wait
   };
   /// The next such stream; a pending one, or one that round `round` has not
-  /// waited for. It stays where it is until endWait, which says whether a
-  /// session holds it. Null: none.
+  /// waited for. It stays where it is until endWait, which says whether its
+  /// holder leaves work on it. Null: none.
   Stream *beginWait(uint64_t round, Waited which);
   bool endWait(Stream *stream, uint64_t round);
   /// The same of one with abandoned work.
