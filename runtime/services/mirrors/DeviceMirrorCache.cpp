@@ -11,23 +11,15 @@
 
 using namespace gpuasync;
 
-Status DeviceMirrorCache::find(OpenFrame &frame, const void *pointer,
-                               uint64_t bytes, void *&out) {
-  out = const_cast<void *>(pointer);
-  bool isReached = false;
-  RETURN_IF_ERROR(context.uploads.checkResident(pointer, bytes, isReached));
-  if (isReached)
-    return Status();
+Status DeviceMirrorCache::find(Frame &frame, DeviceUse &use,
+                               const void *pointer, uint64_t bytes,
+                               PoolAllocation *&out) {
   const Place place = {reinterpret_cast<uintptr_t>(pointer), bytes};
-  auto use = [&](Copy &copy) {
-    copy.captured |= frame.useOf(context).capture != 0;
-    out = copy.block->pointer;
-  };
   std::unique_lock<std::mutex> lock(mutex);
   for (auto known = copies.find(place); known != copies.end();
        known = copies.find(place)) {
-    if (known->second.block) {
-      use(known->second);
+    if ((out = known->second.block)) {
+      known->second.captured |= use.capture != 0;
       return Status();
     }
     const Uncancelled uncancelled;
@@ -38,32 +30,31 @@ Status DeviceMirrorCache::find(OpenFrame &frame, const void *pointer,
   if (longest < bytes)
     longest = bytes;
   lock.unlock();
-  PoolAllocation *block = nullptr;
-  Status status = guard([&] { return make(frame, pointer, bytes, block); });
+  Status status = guard([&] { return make(frame, use, pointer, bytes, out); });
   lock.lock();
   auto made = copies.find(place);
-  made->second.block = block;
-  if (block)
-    use(made->second);
+  made->second.block = out;
+  made->second.captured |= use.capture != 0;
   if (made->second.changed)
     retire(made->second);
-  if (!block || made->second.changed)
+  if (!out || made->second.changed)
     copies.erase(made);
   size.store(copies.size(), std::memory_order_release);
   settled.notify_all();
   return status;
 }
 
-Status DeviceMirrorCache::make(OpenFrame &frame, const void *pointer,
-                               uint64_t bytes, PoolAllocation *&out) {
+Status DeviceMirrorCache::make(Frame &frame, DeviceUse &use,
+                               const void *pointer, uint64_t bytes,
+                               PoolAllocation *&out) {
   Status status = context.uploads.makeResident(pointer, bytes, out);
   if (status.code() == GPUASYNC_OUT_OF_MEMORY && context.modules.policy &&
       context.modules.policy->makeRoom(
-          {frame.useOf(context).pin, frame.function, /*loading=*/true}, bytes,
+          {use.pin, frame.function, /*loading=*/true}, bytes,
           /*everything=*/true))
     status = context.uploads.makeResident(pointer, bytes, out);
   if (out)
-    frame.useOf(context).slot->counters.residentUploads.add(1);
+    use.slot->counters.residentUploads.add(1);
   return status;
 }
 
@@ -144,21 +135,9 @@ const Service &mirrorService() noexcept {
 }
 } // namespace gpuasync
 
-extern "C" {
-
-void *gpuasync_resident(gpuasync_frame *memory, uint32_t device,
-                        const void *pointer, uint64_t bytes,
-                        uint32_t siteIndex) noexcept {
-  Frame *frame = Frame::of(memory);
-  if (!frame->usable())
-    return nullptr;
-  void *found = nullptr;
-  bool ok = frame->run(frame->siteAt(siteIndex), [&]() -> Status {
-    DeviceUse *use = nullptr;
-    RETURN_IF_ERROR(frame->enterDevice(device, use));
-    return mirrorsOf(*use->context).find(*frame, pointer, bytes, found);
-  });
-  return ok ? found : nullptr;
+Status gpuasync::findResident(Frame &frame, DeviceUse &use, const void *pointer,
+                              uint64_t bytes, PoolAllocation *&out) {
+  return mirrorsOf(*use.context).find(frame, use, pointer, bytes, out);
 }
 
 void gpuasync_host_memory_changed(const void *pointer,
@@ -169,5 +148,4 @@ void gpuasync_host_memory_changed(const void *pointer,
   std::lock_guard<std::mutex> lock(shared.mutex);
   for (gpuasync_context *context : shared.contexts)
     mirrorsOf(*context).giveUp(pointer, bytes);
-}
 }

@@ -21,8 +21,9 @@ struct gpuasync_context;
 
 namespace gpuasync {
 
+struct DeviceUse;
+struct Frame;
 struct PoolAllocation;
-struct OpenFrame;
 
 /// Thread safe. The lock is not held over calls of the driver's: one thread
 /// makes a copy while others that want it wait for that one only.
@@ -31,9 +32,9 @@ public:
   explicit DeviceMirrorCache(gpuasync_context &context) : context(context) {}
   DeviceMirrorCache(const DeviceMirrorCache &) = delete;
 
-  /// See gpuasync_resident.
-  Status find(OpenFrame &frame, const void *pointer, uint64_t bytes,
-              void *&out);
+  /// See findResident.
+  Status find(Frame &frame, DeviceUse &use, const void *pointer, uint64_t bytes,
+              PoolAllocation *&out);
   /// Gives up all copies of a part of that memory.
   void giveUp(const void *pointer, uint64_t bytes);
   /// A frame is captured into a graph: what it has found, and what else there
@@ -51,7 +52,7 @@ private:
   /// Address and bytes.
   using Place = std::pair<uintptr_t, uint64_t>;
 
-  Status make(OpenFrame &frame, const void *pointer, uint64_t bytes,
+  Status make(Frame &frame, DeviceUse &use, const void *pointer, uint64_t bytes,
               PoolAllocation *&out);
   void retire(Copy &copy);
 

@@ -273,6 +273,11 @@ Status captureLibrary(Frame &frame, NativeStream stream,
 /// The device's, with an error that says what the rules are (TensorMap.cpp).
 Status encodeTensorMap(gpuasync_context &context, const TensorMap &map,
                        void *out);
+/// Finds or makes the device's copy of an argument that the device does not
+/// reach. Null without an error: the device does reach it. A service's, or what
+/// is in its place.
+Status findResident(Frame &frame, DeviceUse &use, const void *pointer,
+                    uint64_t bytes, PoolAllocation *&out);
 /// Puts the commands of a sound fragment on their streams. What fails is the
 /// frame's error (Region.cpp).
 void runOnStreams(Frame &frame, const PreparedFragment &prepared,
