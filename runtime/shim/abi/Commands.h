@@ -62,9 +62,10 @@ recordOn(Frame &frame, Stream &stream, const gpuasync_site *site, Event *&out) {
   RETURN_IF_ERROR(frame.makeCurrent(*stream.use));
   RETURN_IF_ERROR(
       stream.use->device->streamWaitEvent(stream.native, event.native));
-  // Of a finished one another thread may be the owner.
-  if (Stream *earlier = event.stream;
-      earlier && !earlier->timeline.hasFinished(event.position))
+  // An event of no frame may have been recorded anew (Session). Of a finished
+  // stream another thread may be the owner.
+  Stream *earlier = event.frame == &frame ? event.stream : nullptr;
+  if (earlier && !earlier->timeline.hasFinished(event.position))
     earlier->noteCover(stream, event.position);
   return Status();
 }

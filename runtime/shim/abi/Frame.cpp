@@ -296,13 +296,14 @@ void Frame::reapEnded() {
     }
     bool done = false;
     // Its error is whose who waits for an event of it.
-    if (makeCurrent(use).ok())
-      (void)use.context->timepoints.query(stream->timeline.whenIdle(), done);
+    Status status = makeCurrent(use);
+    if (status.ok())
+      status = use.context->timepoints.query(stream->timeline.whenIdle(), done);
     if (!done) {
       open.push(stream);
       continue;
     }
-    stream->timeline.finish();
+    stream->timeline.finish(/*withError=*/!status.ok());
     use.context->streams.give(use.slot, stream, false);
   }
   ended = open;

@@ -152,7 +152,7 @@ bool StreamPool::reapOne(Stream *stream, bool &isLost) {
     return false;
   if (StreamControl *control = driver.extensions.control)
     control->resetStream(stream->native);
-  stream->timeline.finish();
+  stream->timeline.finish(/*withError=*/!status.ok());
   context.hostCopies->reap(*stream, /*idle=*/true);
   if (stream->isAbandoned)
     context.abandoned.remove();

@@ -157,11 +157,12 @@ struct alignas(64) gpuasync_stream {
     cover = {&later.timeline, later.timeline.position(), upTo};
   }
   /// Whether the host knows without a question that nothing runs here: another
-  /// stream that it has waited for has waited for all of this one's work.
+  /// stream that it has waited for has waited for all of this one's work. An
+  /// error of that work would have come to the other stream, too.
   bool isKnownIdle() const {
     return timeline.isIdle() ||
            (cover.by && cover.upTo == timeline.position() &&
-            cover.by->hasFinished(cover.position));
+            cover.by->hasSucceeded(cover.position));
   }
   /// Both wait for one event only: they begin at one time.
   bool beginsWith(const gpuasync_stream &other) const {

@@ -107,10 +107,20 @@ public:
   /// All that was counted has ended. Of a shared stream: all that its frame has
   /// put there.
   bool isIdle() const { return enqueued == finishedPosition(); }
-  void finish() { finished.store(enqueued, std::memory_order_release); }
+  /// Notes that. `withError`: some of it has failed.
+  void finish(bool withError = false) {
+    if (withError)
+      failed.store(enqueued, std::memory_order_relaxed);
+    finished.store(enqueued, std::memory_order_release);
+  }
   /// Any thread.
   bool hasFinished(uint64_t position) const {
     return !isShared && finishedPosition() >= position;
+  }
+  /// The same, and no error of it is known. Any thread.
+  bool hasSucceeded(uint64_t position) const {
+    return hasFinished(position) &&
+           failed.load(std::memory_order_relaxed) < position;
   }
 
   //===--- Points
@@ -191,6 +201,7 @@ private:
 
   uint64_t enqueued = 0;             ///< operations so far
   std::atomic<uint64_t> finished{0}; ///< of them known to have ended
+  std::atomic<uint64_t> failed{0};   ///< as that was when an error was found
   uint64_t sealed = 0, flagged = 0, signalled = 0; ///< as `enqueued` was then
   uint32_t *flag = nullptr;
   const uint32_t *signalWord = nullptr;

@@ -468,6 +468,61 @@ TEST_P(Devices, ContextsCloseInAnyOrder) {
   EXPECT_TRUE(second.close().ok());
 }
 
+// A stream that one of the other device has waited for is idle with that one,
+// but for what it has been given since. The other context may be gone later.
+TEST_P(Devices, CoversAcross) {
+  auto *flag = static_cast<uint32_t *>(nullptr);
+  gpuasync_stream *earlier[2];
+  {
+    FrameScope frame(*program);
+    flag = frame.alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
+    *flag = 0;
+  }
+  for (uint32_t from : {1u, 0u}) {
+    FrameScope frame(*program);
+    earlier[from] = frame.stream(from);
+    gpuasync_stream *later = frame.stream(1 - from);
+    uint32_t *y = frame.alloc(earlier[from], 64, 0, from);
+    frame.launch(earlier[from], Store, 1, 64, StoreParams{y, 1});
+    frame.dealloc(earlier[from], y, from);
+    frame.waitEvent(later, frame.record(earlier[from]));
+    EXPECT_EQ(frame.wait({later}), 0);
+    if (from == 0) // the flag is that device's
+      frame.launch(earlier[from], Gate, 1, 1, GateParams{flag});
+    frame.destroy(later);
+    frame.destroy(earlier[from], /*idle=*/false);
+    Status status = frame.leave();
+    EXPECT_TRUE(status.ok()) << status.message();
+  }
+  auto get = [&](uint32_t device) {
+    std::vector<gpuasync_stream *> streams;
+    FrameScope frame(*program);
+    for (int i = 0; i < 30; ++i)
+      streams.push_back(frame.stream(device));
+    for (gpuasync_stream *stream : streams)
+      frame.destroy(stream);
+    return std::count(streams.begin(), streams.end(), earlier[device]);
+  };
+  EXPECT_EQ(get(0), 0);
+  EXPECT_EQ(get(1), 1);
+  openGate(flag); // unloading modules waits for kernels
+  both.reset();
+  program->function.deviceCount = 1;
+  closeSecond();
+  Status trimmed(gpuasync_context_trim(context.get(), -1));
+  EXPECT_TRUE(trimmed.ok()) << trimmed.message();
+  EXPECT_EQ(get(0), 1);
+  FrameScope frame(*program);
+  frame.dealloc(nullptr, flag);
+  for (int i = 0; i < 3; ++i) {
+    gpuasync_stream *own = frame.stream();
+    uint32_t *y = frame.alloc(own, 64);
+    frame.launch(own, Store, 1, 64, StoreParams{y, 1});
+    frame.dealloc(own, y);
+    frame.destroy(own, /*idle=*/false);
+  }
+}
+
 // An assert on one device is told to who waits for it on the other.
 TEST_P(Devices, ErrorsCrossByEvents_E02) {
   if (!onCpu())

@@ -81,4 +81,104 @@ TEST(Sessions, CopyWithoutAFenceWritesNothing_E05) {
   EXPECT_EQ(mock->mock_violations(nullptr, nullptr), 0u);
 }
 
+class Covers : public testing::Test {
+protected:
+  void SetUp() override {
+    mock->mock_reset();
+    Status opened(gpuasync_session_open(sessionVersion, "cuda", &session));
+    ASSERT_TRUE(opened.ok()) << opened.message();
+    ASSERT_TRUE(session
+                    ->loadModule(program.module, program.images[0], site,
+                                 loaded, functions)
+                    .ok());
+    ASSERT_TRUE(session->alloc(256, 0, site, x).ok());
+  }
+  void TearDown() override {
+    EXPECT_TRUE(session->dealloc(nullptr, x, site).ok());
+    EXPECT_TRUE(session->unloadModule(loaded, site).ok());
+    session->close();
+    gpuasync_context *raw = nullptr;
+    EXPECT_TRUE(defaultOn("cuda", raw).ok());
+    Status closed(gpuasync_context_close(raw));
+    EXPECT_TRUE(closed.ok()) << closed.message();
+    EXPECT_EQ(mock->mock_violations(nullptr, nullptr), 0u);
+  }
+  gpuasync_stream *take() {
+    gpuasync_stream *stream = nullptr;
+    EXPECT_TRUE(session->takeStream(site, stream).ok());
+    return stream;
+  }
+  void store(gpuasync_stream *stream) {
+    uint32_t value = 5;
+    StoreParams unused = {};
+    void *parameters[] = {&x, &value};
+    EXPECT_TRUE(session
+                    ->launch(stream, functions[Store], program.kernels[Store],
+                             makeLaunch(1, 64, unused), parameters, site)
+                    .ok());
+  }
+
+  Mock *mock = mockOf("cuda-on-mock");
+  TestProgram program{TestProgram::Cuda};
+  const gpuasync_site *site = testSites.data() + SITE("call");
+  Session *session = nullptr;
+  NativeModule loaded = nullptr;
+  NativeFunction functions[NumKernels];
+  void *x = nullptr;
+};
+
+// An event that is recorded anew no longer stands for the stream that it was
+// recorded on first.
+TEST_F(Covers, EventThatIsRecordedAnew) {
+  gpuasync_stream *first = take(), *second = take(), *later = take();
+  Event *event = nullptr;
+  mock->mock_gate_close("store");
+  store(first);
+  EXPECT_TRUE(session->record(first, site, event).ok());
+  EXPECT_TRUE(session->record(second, site, event).ok());
+  EXPECT_TRUE(session->wait(later, event, site).ok());
+  session->giveStream(later, /*idle=*/true);
+  session->giveStream(first, /*idle=*/false);
+  std::vector<gpuasync_stream *> others;
+  for (int i = 0; i < 8; ++i) {
+    others.push_back(take());
+    EXPECT_NE(others.back(), first);
+  }
+  mock->mock_gate_open("store");
+  EXPECT_TRUE(session->record(second, site, event).ok());
+  EXPECT_TRUE(session->synchronize(event, site).ok());
+  session->giveEvent(event);
+  others.push_back(second);
+  for (gpuasync_stream *stream : others)
+    session->giveStream(stream, /*idle=*/false);
+}
+
+// One thread waits for events of streams that another one goes on with.
+TEST_F(Covers, EventOfAnotherThreadsStream) {
+  constexpr int rounds = 200;
+  std::atomic<Event *> token{nullptr};
+  std::thread other([&] {
+    gpuasync_stream *later = take();
+    for (int i = 0; i < rounds; ++i) {
+      Event *event;
+      while (!(event = token.exchange(nullptr)))
+        sched_yield();
+      EXPECT_TRUE(session->wait(later, event, site).ok());
+      session->giveEvent(event);
+    }
+    session->giveStream(later, /*idle=*/false);
+  });
+  for (int i = 0; i < rounds; ++i) {
+    gpuasync_stream *stream = take();
+    Event *event = nullptr;
+    store(stream);
+    EXPECT_TRUE(session->record(stream, site, event).ok());
+    while (token.load())
+      sched_yield();
+    token.store(event);
+    session->giveStream(stream, /*idle=*/false);
+  }
+  other.join();
+}
+
 } // namespace
