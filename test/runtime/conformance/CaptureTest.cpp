@@ -503,7 +503,8 @@ TEST_P(CaptureOfTwo, FunctionOfOneInside_M10) {
   for (Context *each : {&context, &second})
     ASSERT_EQ(gpuasync_context_trim(each->get(), -1), nullptr);
   EXPECT_EQ(readStats(context).deviceBytes, held[0]); // the graph's
-  EXPECT_LT(readStats(second).deviceBytes, held[1]);
+  if (allocates) // else it lies in a page with others
+    EXPECT_LT(readStats(second).deviceBytes, held[1]);
   run(executable, 1);
   EXPECT_EQ(read(), std::vector<uint32_t>(count, 12));
   EXPECT_EQ(cuda.executableDestroy(executable), 0);
