@@ -10,12 +10,11 @@
 namespace gpuasync {
 
 GetService hostCopyService, regionService, modulePolicyService, mirrorService,
-    captureService,
-    traceService, diskCacheService;
+    captureService, traceService, diskCacheService;
 
 // Graphs go before modules.
 GetService *const services[] = {
     hostCopyService, regionService, modulePolicyService, mirrorService,
-    captureService, traceService, diskCacheService, nullptr};
+    captureService,  traceService,  diskCacheService,    nullptr};
 
 } // namespace gpuasync
