@@ -78,6 +78,7 @@ TEST(Sessions, CopyWithoutAFenceWritesNothing_E05) {
   EXPECT_TRUE(defaultOn("cuda", raw).ok());
   Status closed(gpuasync_context_close(raw));
   EXPECT_TRUE(closed.ok()) << closed.message();
+  raw->release();
   EXPECT_EQ(mock->mock_violations(nullptr, nullptr), 0u);
 }
 
@@ -101,6 +102,7 @@ protected:
     EXPECT_TRUE(defaultOn("cuda", raw).ok());
     Status closed(gpuasync_context_close(raw));
     EXPECT_TRUE(closed.ok()) << closed.message();
+    raw->release();
     EXPECT_EQ(mock->mock_violations(nullptr, nullptr), 0u);
   }
   gpuasync_stream *take() {
