@@ -83,7 +83,7 @@ Status gpuasync::hostWait(Frame &frame, Stream *const *streams,
 }
 
 Status gpuasync::hostQuery(Frame &frame, Stream &asked, bool &done) {
-  // What the caller has put on a stream of its own is not on the other one.
+  // Work that the caller put on its own stream is not on the other one.
   if (asked.external)
     RETURN_IF_ERROR(frame.follow(asked));
   Stream &stream = asked.work();

@@ -50,7 +50,8 @@ struct PoolAllocation {
   PoolAllocation *previous = nullptr, *next = nullptr;
   Timepoint freed; ///< before it, reusable on the same stream only
   Origin origin;
-  /// Of staging; the service's of HostCopies.h.
+  /// Parts of staging that are filled later; the service of HostCopies.h
+  /// makes them.
   std::unique_ptr<ServicePart> late;
 };
 

@@ -152,7 +152,7 @@ struct alignas(64) gpuasync_stream {
     waits.noteWait(timeline.position(), event, generation);
     note(nullptr);
   }
-  /// What is enqueued next on `later` comes behind the first `upTo` operations.
+  /// The next work on `later` comes behind the first `upTo` operations here.
   void noteCover(const gpuasync_stream &later, uint64_t upTo) {
     cover = {&later.timeline, later.timeline.position(), upTo};
   }

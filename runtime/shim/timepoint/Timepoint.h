@@ -117,7 +117,7 @@ public:
   bool hasFinished(uint64_t position) const {
     return !isShared && finishedPosition() >= position;
   }
-  /// The same, and no error of it is known. Any thread.
+  /// It has finished, and no error of it is known. Any thread.
   bool hasSucceeded(uint64_t position) const {
     return hasFinished(position) &&
            failed.load(std::memory_order_relaxed) < position;

@@ -48,8 +48,8 @@ TEST_F(CheckTest, RaceOfThreadsIsNamedWithBothPlaces) {
   frame.destroy(s);
 }
 
-// What the host gives to a stream after a query that says so comes after the
-// other stream's work.
+// A query says that a stream is done. Work that the host gives to another
+// stream then comes after the first one's.
 TEST_F(CheckTest, QueryOrdersAsAWait) {
   char *x = nullptr;
   Body body = [&](const gpuasync_cpu_block_ctx *, char *) {

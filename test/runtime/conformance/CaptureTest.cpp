@@ -232,7 +232,7 @@ TEST_P(CaptureAlone, CapturedStreamIsRefused_X05) {
   EXPECT_EQ(nodes, 0u);
   EXPECT_EQ(cuda.executableDestroy(executable), 0);
   EXPECT_EQ(read(), std::vector<uint32_t>(count, 7));
-  // What is not captured runs, and so does the next call on the stream.
+  // Work that is not captured runs, and so does the next call on the stream.
   EXPECT_TRUE(function(true).ok());
   ASSERT_EQ(cuda.streamSynchronize(stream), 0);
   EXPECT_EQ(read(), std::vector<uint32_t>(count, 112));

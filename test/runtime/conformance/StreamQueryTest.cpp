@@ -93,7 +93,7 @@ TEST_P(StreamQuery, InAndBehindARegion) {
   }
 }
 
-// What others have put on a caller's stream counts, too.
+// Work that others have put on a caller's stream counts, too.
 TEST_P(StreamQuery, OfACallersStream) {
   gpuasync_stream *callers = nullptr;
   ASSERT_TRUE(
