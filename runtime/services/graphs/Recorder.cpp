@@ -102,8 +102,10 @@ Status Recorder::putStaged(Command::Kind kind, Stream &stream, const Copy &copy,
     // Not where a part of the source has yet to be written.
     const char *low = static_cast<const char *>(copy.source) + sides.from.low;
     const uint64_t bytes = sides.from.bytes();
-    if (writes(low, bytes) || stagingOf(*stream.use->context)
-                                  .isPending(stream.use->downloads, low, bytes))
+    bool pending = false;
+    RETURN_IF_ERROR(stagingOf(*stream.use->context)
+                        .isPending(stream.use->downloads, low, bytes, pending));
+    if (pending || writes(low, bytes))
       return refuse();
   }
   // What it holds the device may still be reading.

@@ -91,15 +91,17 @@ bool StagedTransfer::isIdle() {
 /// download: waits for all that have a part of it.
 Status StagedTransfer::settle(const char *source, uint64_t bytes) {
   const Deadline deadline = callDeadline();
-  while (pool.isPending(use.downloads, source, bytes)) {
-    bool done = false;
+  while (true) {
+    bool pending = false, done = false;
+    RETURN_IF_ERROR(pool.isPending(use.downloads, source, bytes, pending));
+    if (!pending)
+      return Status();
     RETURN_IF_ERROR(context.timepoints.query(stream.timeline.whenIdle(), done));
     if (deadline.over())
       return makeStatus(GPUASYNC_TIMEOUT,
                         "timed out waiting for a copy into the source");
     sleepNs(50000);
   }
-  return Status();
 }
 
 /// Waits until another device of the frame has written what it has yet to write
@@ -112,8 +114,9 @@ Status StagedTransfer::settleOn(DeviceUse &other, const char *source,
   RETURN_IF_ERROR(frame.makeCurrent(other));
   const Deadline deadline = callDeadline();
   while (true) {
-    RETURN_IF_ERROR(others.finish(other.downloads));
-    if (!others.isPending(other.downloads, source, bytes))
+    bool pending = false;
+    RETURN_IF_ERROR(others.isPending(other.downloads, source, bytes, pending));
+    if (!pending)
       return frame.makeCurrent(use);
     // After an error nobody writes the word of a download.
     if (const Timeline *timeline =
@@ -141,7 +144,7 @@ Status StagedTransfer::takeLate(HeldStaging &staging, const char *source,
   staging.get()->late = std::move(made);
   bool any = false;
   // Newest first: of two downloads to one place the last one counts.
-  pool.forEachWriter(use.downloads, source, bytes, [&](Download &pending) {
+  auto claim = [&](Download &pending) {
     auto link = std::make_unique<LateLink>();
     if (!late.claim(pending))
       return true;
@@ -151,7 +154,8 @@ Status StagedTransfer::takeLate(HeldStaging &staging, const char *source,
     link->next = pending.late;
     pending.late = link.release();
     return true;
-  });
+  };
+  RETURN_IF_ERROR(pool.forEachWriter(use.downloads, source, bytes, claim));
   late.fillUnclaimed();
   if (!any)
     return Status();
@@ -188,7 +192,7 @@ Status StagedTransfer::plan(const void *source, const Sides &sides,
       RETURN_IF_ERROR(settleOn(other, low, bytes));
   bool isUnsettled = false;
   // The newest one counts.
-  pool.forEachWriter(use.downloads, low, bytes, [&](Download &pending) {
+  auto look = [&](Download &pending) {
     const char *begin = pending.destination, *end = begin + pending.bytes;
     if (!pending.staging) {
       out.source = Source::Deferred;
@@ -201,7 +205,8 @@ Status StagedTransfer::plan(const void *source, const Sides &sides,
       isUnsettled = true; // the host gathers the elements
     }
     return false;
-  });
+  };
+  RETURN_IF_ERROR(pool.forEachWriter(use.downloads, low, bytes, look));
   if (isUnsettled)
     RETURN_IF_ERROR(settle(low, bytes));
   if (out.source == Source::Reachable)

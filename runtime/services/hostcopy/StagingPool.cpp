@@ -86,6 +86,7 @@ Status StagingPool::expect(Download *&list, Stream &stream, char *destination,
   }
   download->destination = destination;
   download->bytes = bytes;
+  download->hasFailed = false;
   download->staging = staging;
   if ((download->isStrided = scatter))
     download->scatter = *scatter;
@@ -128,11 +129,20 @@ void StagingPool::end(Download *download, bool write) {
 Status StagingPool::finishReached(Download *&list, Download *&others) {
   // Points are read newest first, so that of two copies to one place the older
   // one is seen finished whenever the newer one is; they are written oldest
-  // first, and none of them if a question failed.
+  // first, and none of them if a question says nothing of the work.
+  Status loss;
   for (Download *one = list, *other = others; one || other;) {
     Download *&newest = isNewer(one, other) ? one : other;
     bool reached = false;
-    RETURN_IF_ERROR(context.timepoints.settle(newest->point, reached));
+    Status status = context.timepoints.settle(newest->point, reached);
+    if (!status.ok()) {
+      if (!reached)
+        return status;
+      // Another error is told to whoever waits for the work.
+      newest->hasFailed = true;
+      if (loss.ok() && status.code() == GPUASYNC_DEVICE_LOST)
+        loss = std::move(status);
+    }
     newest = newest->next;
   }
   Stack<Download> finished;
@@ -147,8 +157,8 @@ Status StagingPool::finishReached(Download *&list, Download *&others) {
     finished.push(download);
   }
   while (Download *download = finished.pop())
-    end(download, /*write=*/true);
-  return Status();
+    end(download, /*write=*/!download->hasFailed);
+  return loss;
 }
 
 Status StagingPool::finishReached(Download *&list) {

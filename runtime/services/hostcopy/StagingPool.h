@@ -50,6 +50,7 @@ struct Download {
   PoolAllocation *staging = nullptr;
   LateLink *late = nullptr;
   bool isStrided = false; ///< else plain bytes
+  bool hasFailed = false; ///< it is over, and nobody knows what was copied
   /// The copy that the host makes, if it is strided. Without staging its
   /// destination only says where.
   union {
@@ -92,11 +93,11 @@ public:
   /// order the source's copy. `visit` may link and share what it gets, and keep
   /// nothing else of it.
   template <typename Visit>
-  void forEachWriter(Download *&list, const char *source, uint64_t bytes,
-                     Visit visit) {
+  Status forEachWriter(Download *&list, const char *source, uint64_t bytes,
+                       Visit visit) {
     if (!mayBePending(list))
-      return;
-    (void)finish(list);
+      return Status();
+    RETURN_IF_ERROR(finish(list));
     std::unique_lock<std::mutex> lock(orphanMutex, std::defer_lock);
     Download *own = list, *others = nullptr;
     if (anyOrphans.load(std::memory_order_acquire)) {
@@ -109,14 +110,15 @@ public:
       newest = download->next;
       if (overlaps(download->destination, download->bytes, source, bytes) &&
           !visit(*download))
-        return;
+        break;
     }
+    return Status();
   }
-  bool isPending(Download *&list, const char *source, uint64_t bytes) {
-    bool pending = false;
-    forEachWriter(list, source, bytes,
-                  [&](Download &) { return !(pending = true); });
-    return pending;
+  Status isPending(Download *&list, const char *source, uint64_t bytes,
+                   bool &pending) {
+    pending = false;
+    return forEachWriter(list, source, bytes,
+                         [&](Download &) { return !(pending = true); });
   }
 
   void dropAll(Download *&list) override;

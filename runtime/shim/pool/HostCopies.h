@@ -46,7 +46,9 @@ public:
       reapSome(stream, idle);
   }
   /// Finishes those of a frame's list, and of what was taken over, whose point
-  /// is reached. Lists are newest first. An error: of one of them nobody knows.
+  /// is reached. Lists are newest first. A copy writes nothing if the work
+  /// before it has failed. An error: of one of them nobody knows, or the device
+  /// is lost.
   Status finish(Download *&list) {
     return mayBePending(list) ? finishReached(list) : Status();
   }

@@ -84,10 +84,9 @@ Status Timepoints::settle(Timepoint &point, bool &reached) {
   Status status = query(point, reached);
   // Nothing runs any more on a lost device.
   reached |= status.code() == GPUASYNC_DEVICE_LOST;
-  if (!reached)
-    return status;
-  drop(point);
-  return Status();
+  if (reached)
+    drop(point);
+  return status;
 }
 
 /// Whether the word is seen within the spin time.

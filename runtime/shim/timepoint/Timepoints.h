@@ -38,8 +38,8 @@ public:
   /// asked, and its error is the result; `reached` then says whether the work
   /// has ended. A point that is only named is not asked for: see isTold.
   Status query(const Timepoint &point, bool &reached);
-  /// As query, and drops the point when it is reached. A failed question is the
-  /// result only if it says nothing of the work.
+  /// As query, and drops the point when it is reached, which each point of a
+  /// lost device is.
   Status settle(Timepoint &point, bool &reached);
   /// Whether the work before the point has ended, though it may have failed:
   /// nothing uses its memory any more. If so, drops the point.
