@@ -125,6 +125,14 @@ Value FunctionState::getAddress(Storage which, int64_t bytes) {
   return address;
 }
 
+Value FunctionState::getDevice() {
+  if (!device) {
+    OpBuilder builder = OpBuilder::atBlockBegin(&func.getBody().front());
+    device = tables.constant(builder, func.getLoc(), tables.i32(), 0);
+  }
+  return device;
+}
+
 void FunctionState::startAt(mlir::Block *block) {
   if (line == block)
     return;

@@ -296,6 +296,8 @@ struct FunctionState : Storages {
   Value getStorage(Storage which, int64_t bytes);
   /// The address `bytes` into that storage, made once in the entry block.
   Value getAddress(Storage which, int64_t bytes);
+  /// The number of the frame's device, made once in the entry block.
+  Value getDevice();
 
   /// Ops of a straight line of code share what one of them made: storage that
   /// holds a value already is not written again, and descriptors are taken
@@ -376,6 +378,7 @@ private:
   LLVM::AllocaOp storages[NumStorages];
   int64_t storageBytes[NumStorages] = {};
   llvm::DenseMap<std::pair<int, int64_t>, Value> addresses;
+  Value device;
 
   /// What holds in `line`, a block or the rest of one that was split.
   mlir::Block *line = nullptr;

@@ -43,7 +43,7 @@ Value OpLowering::int64(int64_t value) {
   return tables.constant(builder, loc, i64, value);
 }
 
-Value OpLowering::device() { return int32(0); }
+Value OpLowering::device() { return state.getDevice(); }
 
 Value OpLowering::toLLVM(Value value) {
   return runtime::toLLVM(builder, state.converter, value);

@@ -25,12 +25,12 @@ llvm.func internal @k_f_block(!llvm.ptr, !llvm.ptr, !llvm.ptr) attributes {sym_v
 // CHECK:         %[[FAILED:.+]] = llvm.icmp "ne" %[[ENTERED]]
 // CHECK:         llvm.cond_br %[[FAILED]] weights([1, 2000]), ^[[ERROR:bb[0-9]+]], ^
 // CHECK:         %[[STREAM:.+]] = llvm.call @gpuasync_stream_create(%[[FRAME]], %[[DEVICE:[^ ]+]], %{{.*}})
-// CHECK:         %[[MEMORY:.+]] = llvm.call @gpuasync_alloc(%[[FRAME]], %{{.*}}, %[[STREAM]],
+// CHECK:         %[[MEMORY:.+]] = llvm.call @gpuasync_alloc(%[[FRAME]], %[[DEVICE]], %[[STREAM]],
 // CHECK-SAME:      -> !llvm.ptr
 // CHECK:         llvm.call @gpuasync_memcpy(%[[FRAME]], %[[STREAM]],
 // CHECK:         llvm.call @gpuasync_launch(%[[FRAME]], %[[STREAM]], %{{.*}}, %{{.*}}) {gpu_async.after = array<i64: 1, 2>, gpu_async.id = 3 : i64}
 // CHECK:         llvm.call @gpuasync_memcpy(%[[FRAME]], %[[STREAM]],
-// CHECK:         llvm.call @gpuasync_dealloc(%[[FRAME]], %{{.*}}, %[[STREAM]],
+// CHECK:         llvm.call @gpuasync_dealloc(%[[FRAME]], %[[DEVICE]], %[[STREAM]],
 // CHECK:         %[[WAITED:.+]] = llvm.call @gpuasync_stream_synchronize(%[[FRAME]],
 // CHECK:         %[[FAILED2:.+]] = llvm.icmp "ne" %[[WAITED]]
 // CHECK:         llvm.cond_br %[[FAILED2]] weights([1, 2000]), ^[[ERROR]], ^
