@@ -387,13 +387,14 @@ private:
 /// they have passed.
 inline int runBody(const std::string &device, const char *filter) {
   fflush(nullptr);
+  setenv("GPU_ASYNC_TEST_DEVICE", device.c_str(), 1);
   pid_t child = fork();
-  if (child == 0) {
-    setenv("GPU_ASYNC_TEST_DEVICE", device.c_str(), 1);
+  if (child == 0) { // beside threads that may hold the lock of malloc
     execl("/proc/self/exe", "self", "--gtest_also_run_disabled_tests", filter,
           nullptr);
     _exit(127);
   }
+  unsetenv("GPU_ASYNC_TEST_DEVICE");
   int result = 0;
   waitpid(child, &result, 0);
   return result;

@@ -72,7 +72,7 @@ TEST_P(Unfinished, TimeoutListsTheGraphThatAStreamFollows) {
   uint32_t *x = nullptr;
   {
     FrameScope frame(*program);
-    x = frame.alloc(nullptr, 64);
+    x = frame.alloc(nullptr, 96);
   }
   for (int pass = 0; pass < 3; ++pass) {
     FrameScope frame(*program);
@@ -86,7 +86,7 @@ TEST_P(Unfinished, TimeoutListsTheGraphThatAStreamFollows) {
     {
       RegionScope region(frame, REGION);
       frame.launch(a, Store, 1, 64, StoreParams{x, 1});
-      frame.launch(b, Store, 1, 32, StoreParams{x, 1});
+      frame.launch(b, Store, 1, 32, StoreParams{x + 64, 1});
     }
     if (pass < 2) {
       EXPECT_EQ(frame.wait({a, b}), 0);

@@ -84,6 +84,8 @@ TEST(Sessions, CopyWithoutAFenceWritesNothing_E05) {
 
 class Covers : public testing::Test {
 protected:
+  static constexpr int rounds = 200;
+
   void SetUp() override {
     mock->mock_reset();
     Status opened(gpuasync_session_open(sessionVersion, "cuda", &session));
@@ -92,9 +94,11 @@ protected:
                     ->loadModule(program.module, program.images[0], site,
                                  loaded, functions)
                     .ok());
-    ASSERT_TRUE(session->alloc(256, 0, site, x).ok());
+    ASSERT_TRUE(session->alloc(256 * rounds, 0, site, x).ok());
   }
   void TearDown() override {
+    bool ended = false;
+    EXPECT_TRUE(session->finishAll(site, ended).ok());
     EXPECT_TRUE(session->dealloc(nullptr, x, site).ok());
     EXPECT_TRUE(session->unloadModule(loaded, site).ok());
     session->close();
@@ -110,10 +114,11 @@ protected:
     EXPECT_TRUE(session->takeStream(site, stream).ok());
     return stream;
   }
-  void store(gpuasync_stream *stream) {
-    uint32_t value = 5;
+  /// Each round has memory of its own.
+  void store(gpuasync_stream *stream, int round) {
+    uint32_t *to = static_cast<uint32_t *>(x) + 64 * round, value = 5;
     StoreParams unused = {};
-    void *parameters[] = {&x, &value};
+    void *parameters[] = {&to, &value};
     EXPECT_TRUE(session
                     ->launch(stream, functions[Store], program.kernels[Store],
                              makeLaunch(1, 64, unused), parameters, site)
@@ -135,7 +140,7 @@ TEST_F(Covers, EventThatIsRecordedAnew) {
   gpuasync_stream *first = take(), *second = take(), *later = take();
   Event *event = nullptr;
   mock->mock_gate_close("store");
-  store(first);
+  store(first, 0);
   EXPECT_TRUE(session->record(first, site, event).ok());
   EXPECT_TRUE(session->record(second, site, event).ok());
   EXPECT_TRUE(session->wait(later, event, site).ok());
@@ -157,7 +162,6 @@ TEST_F(Covers, EventThatIsRecordedAnew) {
 
 // One thread waits for events of streams that another one goes on with.
 TEST_F(Covers, EventOfAnotherThreadsStream) {
-  constexpr int rounds = 200;
   std::atomic<Event *> token{nullptr};
   std::thread other([&] {
     gpuasync_stream *later = take();
@@ -173,7 +177,7 @@ TEST_F(Covers, EventOfAnotherThreadsStream) {
   for (int i = 0; i < rounds; ++i) {
     gpuasync_stream *stream = take();
     Event *event = nullptr;
-    store(stream);
+    store(stream, i);
     EXPECT_TRUE(session->record(stream, site, event).ok());
     while (token.load())
       sched_yield();
