@@ -15,8 +15,9 @@ def GPUAsyncRefuseConstantWrites
   let summary = "Refuse writes to constant globals";
   let description = [{
     An op that writes a `memref.global constant`, or a view of one, is an error: the
-    write would be lost, or end the process. What a select, a region or a call
-    makes of the memref is not looked at.
+    write would be lost, or end the process. So is one in a kernel that is given the
+    memref, also by `gpu_async.constant`. What a select, a region or a call makes of
+    the memref is not looked at.
   }];
 }
 
