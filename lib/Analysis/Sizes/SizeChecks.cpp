@@ -230,7 +230,7 @@ void SizeChecks::visitSlice(Operation *op, Value array,
            Twine(dim))
               .str(),
           {terms.get(offset), count, terms.get(stride), extent},
-          [isOne = isConstantIntValue(stride, 0)](
+          [repeats = isConstantIntValue(stride, 0)](
               OpBuilder &builder, Location loc, ValueRange values) {
             Value offset = values[0], size = values[1], stride = values[2],
                   extent = values[3];
@@ -251,10 +251,11 @@ void SizeChecks::visitSlice(Operation *op, Value array,
             Value lies =
                 both(compare(arith::CmpIPredicate::ult, offset, extent),
                      compare(arith::CmpIPredicate::ult, last, extent));
-            // Nor may the product wrap. With a stride of 0 there is none.
-            if (!isOne)
-              lies =
-                  both(lies, compare(arith::CmpIPredicate::ule, size, extent));
+            // Nor may the product wrap. A stride of 0 has any number of steps.
+            lies = both(lies,
+                        repeats
+                            ? compare(arith::CmpIPredicate::sge, size, zero)
+                            : compare(arith::CmpIPredicate::ule, size, extent));
             Value isEmpty = compare(arith::CmpIPredicate::eq, size, zero);
             return builder.createOrFold<arith::OrIOp>(loc, isEmpty, lies);
           }});
