@@ -14,10 +14,14 @@
 #define GPUASYNC_CONVERSION_RUNTIMELOWERINGS_H
 
 #include "GPUAsync/IR/GPUAsyncOps.h"
+#include "gpuasync/RuntimeABI.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectInterface.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
+
+#include <optional>
 
 namespace mlir::gpuasync {
 
@@ -106,9 +110,35 @@ struct Command : Storages {
   unsigned module = 0, kernel = 0;
 };
 
+/// A command of a region's fragment (gpuasync_fragment), as far as it is known
+/// before its op is lowered: which entry of the runtime it is made by.
+struct CommandShape {
+  gpuasync_command_kind kind;
+  int64_t bytes = 0; ///< of its arguments
+  std::optional<gpuasync_launch_config> config = std::nullopt; ///< of a launch
+  uint32_t flags = 0;
+
+  static CommandShape copy();                     ///< gpuasync_memcpy
+  static CommandShape copyStrided(unsigned rank); ///< gpuasync_memcpy_strided
+  static CommandShape fill();                     ///< gpuasync_memset
+  static CommandShape fillStrided(unsigned rank); ///< gpuasync_memset_strided
+  /// OpLowering::callLibrary. Nothing if the runtime cannot record the call.
+  static std::optional<CommandShape>
+  call(WorkOpInterface op, FlatSymbolRefAttr callee, ValueRange arguments);
+  /// Says all memory that a copy or a fill works on. The runtime then need not
+  /// look where it is, if it is seen to be the device's own.
+  CommandShape on(ValueRange memrefs) const;
+};
+
 /// Lowers one op. A lowering is a class derived from this one with a method
 /// `LogicalResult lower(Op op)`, which reports its errors. The op is erased
 /// after it.
+///
+/// If the method emits one command always, the class may have a method
+/// `std::optional<CommandShape> getShape(Op op)` that says which. Then the op
+/// is a command of its region's fragment. Else it is a call between two
+/// fragments, with the same result. The method is called before anything is
+/// lowered, and makes no ops.
 class OpLowering : public Storages {
 public:
   OpLowering(Operation *op, runtime::FunctionState &state);
@@ -188,19 +218,40 @@ public:
   }
   /// Null: there is none.
   Function lookup(Operation *op) const {
-    return functions.lookup(op->getName().getStringRef());
+    return lowerings.lookup(op->getName().getStringRef()).lower;
+  }
+  /// Nothing: the op is no command of a fragment.
+  std::optional<CommandShape> getShape(Operation *op,
+                                       runtime::FunctionState &state) const {
+    auto shape = lowerings.lookup(op->getName().getStringRef()).getShape;
+    return shape ? shape(op, state) : std::nullopt;
   }
 
 private:
+  struct Entry {
+    Function lower = nullptr;
+    std::optional<CommandShape> (*getShape)(
+        Operation *op, runtime::FunctionState &state) = nullptr;
+  };
+  template <typename Lowering, typename Op>
+  using ShapeOf =
+      decltype(std::declval<Lowering &>().getShape(std::declval<Op>()));
+
   template <typename Lowering, typename Op>
   void addOne(LogicalResult (Lowering::*)(Op)) {
-    functions[Op::getOperationName()] = [](Operation *op,
-                                           runtime::FunctionState &state) {
+    Entry &entry = lowerings[Op::getOperationName()];
+    entry = Entry();
+    entry.lower = [](Operation *op, runtime::FunctionState &state) {
       return Lowering(op, state).lower(cast<Op>(op));
     };
+    if constexpr (llvm::is_detected<ShapeOf, Lowering, Op>::value)
+      entry.getShape = [](Operation *op, runtime::FunctionState &state) {
+        return std::optional<CommandShape>(
+            Lowering(op, state).getShape(cast<Op>(op)));
+      };
   }
 
-  llvm::StringMap<Function> functions;
+  llvm::StringMap<Entry> lowerings;
 };
 
 /// Adds the lowerings of this dialect's work ops.

@@ -37,9 +37,8 @@ bool runtime::isOnePiece(MemRefType type) {
          type.areTrailingDimsContiguous(type.getRank());
 }
 
-/// The launch's config, if all of it is constant. `params` is null.
-static std::optional<gpuasync_launch_config>
-getConstantConfig(LaunchOp launch, int64_t paramBytes) {
+std::optional<gpuasync_launch_config>
+runtime::getConstantConfig(LaunchOp launch, int64_t paramBytes) {
   gpuasync_launch_config config = {};
   auto set = [](int64_t &field, Value value) {
     APInt constant;
@@ -104,88 +103,54 @@ static int64_t getStagedBytes(MemcpyOp copy) {
              : maxStagedBytes + 1;
 }
 
-namespace {
+CommandShape CommandShape::copy() {
+  return {GPUASYNC_COMMAND_COPY, sizeof(gpuasync_copy)};
+}
 
-/// A command as it is known before it is lowered.
-struct CommandShape {
-  gpuasync_command_kind kind;
-  int64_t bytes = 0; ///< of its arguments
-  std::optional<gpuasync_launch_config> config;
-  uint32_t flags = 0;
-};
+CommandShape CommandShape::copyStrided(unsigned rank) {
+  return {GPUASYNC_COMMAND_COPY_STRIDED,
+          int64_t(sizeof(gpuasync_copy_strided)) + 24 * int64_t(rank)};
+}
 
-} // namespace
+CommandShape CommandShape::fill() {
+  return {GPUASYNC_COMMAND_FILL, sizeof(gpuasync_fill)};
+}
 
-/// Nothing for an op that no fragment holds, or whose lowering reports an
-/// error.
+CommandShape CommandShape::fillStrided(unsigned rank) {
+  return {GPUASYNC_COMMAND_FILL_STRIDED,
+          int64_t(sizeof(gpuasync_fill)) + 16 * int64_t(rank)};
+}
+
+std::optional<CommandShape> CommandShape::call(WorkOpInterface op,
+                                               FlatSymbolRefAttr callee,
+                                               ValueRange arguments) {
+  // As callLibrary has it.
+  Operation *declared = SymbolTable::lookupNearestSymbolFrom(op, callee);
+  if (declared ? !declared->hasAttr(GPUAsyncDialect::getReplayableName())
+               : !op.isReplayable())
+    return std::nullopt;
+  int64_t scalars = 0;
+  for (Value argument : arguments)
+    scalars += FunctionState::countParts(argument);
+  return CommandShape{GPUASYNC_COMMAND_CALL,
+                      int64_t(sizeof(gpuasync_replayable)) + 8 * scalars};
+}
+
+CommandShape CommandShape::on(ValueRange memrefs) const {
+  CommandShape shape = *this;
+  if (llvm::all_of(memrefs, isDeviceMemory))
+    shape.flags |= GPUASYNC_COMMAND_DEVICE_MEMORY;
+  return shape;
+}
+
+/// Nothing for an op that no fragment holds.
 static std::optional<CommandShape> getShape(Operation *op,
                                             FunctionState &state) {
   auto work = dyn_cast<WorkOpInterface>(op);
   if (!work || !work.getStream() || work.getAsyncToken() ||
       !work.getAsyncDependencies().empty())
     return std::nullopt;
-  auto isUsable = [&](MemRefType type) {
-    Type element = state.converter.convertType(type.getElementType());
-    return type.isStrided() && element && TypeLayout::get(element);
-  };
-  auto flagsOf = [](bool isDevice) {
-    return isDevice ? uint32_t(GPUASYNC_COMMAND_DEVICE_MEMORY) : 0;
-  };
-  return TypeSwitch<Operation *, std::optional<CommandShape>>(op)
-      .Case([&](LaunchOp launch) -> std::optional<CommandShape> {
-        const LaunchParams *params = state.tables.getParams(launch);
-        if (!params)
-          return std::nullopt;
-        CommandShape shape = {GPUASYNC_COMMAND_LAUNCH, params->bytes,
-                              getConstantConfig(launch, params->bytes)};
-        if (!shape.config)
-          shape.bytes += sizeof(gpuasync_launch_config);
-        return shape;
-      })
-      .Case([&](MemcpyOp copy) -> std::optional<CommandShape> {
-        auto to = cast<MemRefType>(copy.getDestination().getType());
-        auto from = cast<MemRefType>(copy.getSource().getType());
-        if (!isUsable(to) || !isUsable(from))
-          return std::nullopt;
-        uint32_t flags = flagsOf(isDeviceMemory(copy.getDestination()) &&
-                                 isDeviceMemory(copy.getSource()));
-        if (isOnePiece(to) && isOnePiece(from))
-          return CommandShape{GPUASYNC_COMMAND_COPY, sizeof(gpuasync_copy),
-                              std::nullopt, flags};
-        return CommandShape{
-            GPUASYNC_COMMAND_COPY_STRIDED,
-            static_cast<int64_t>(sizeof(gpuasync_copy_strided)) +
-                24 * to.getRank(),
-            std::nullopt, flags};
-      })
-      .Case([&](MemsetOp set) -> std::optional<CommandShape> {
-        auto type = cast<MemRefType>(set.getDestination().getType());
-        if (!isUsable(type))
-          return std::nullopt;
-        uint32_t flags = flagsOf(isDeviceMemory(set.getDestination()));
-        if (isOnePiece(type))
-          return CommandShape{GPUASYNC_COMMAND_FILL, sizeof(gpuasync_fill),
-                              std::nullopt, flags};
-        return CommandShape{GPUASYNC_COMMAND_FILL_STRIDED,
-                            static_cast<int64_t>(sizeof(gpuasync_fill)) +
-                                16 * type.getRank(),
-                            std::nullopt, flags};
-      })
-      .Case([&](CallOp call) -> std::optional<CommandShape> {
-        Operation *callee = SymbolTable::lookupSymbolIn(
-            state.tables.getModule(), call.getCalleeAttr());
-        if (!callee || !callee->hasAttr(GPUAsyncDialect::getReplayableName()))
-          return std::nullopt;
-        int64_t scalars = 0;
-        for (Type type : call.getArguments().getTypes()) {
-          auto memref = dyn_cast<MemRefType>(type);
-          scalars += memref ? 3 + 2 * memref.getRank() : 1;
-        }
-        return CommandShape{GPUASYNC_COMMAND_CALL,
-                            static_cast<int64_t>(sizeof(gpuasync_replayable)) +
-                                8 * scalars};
-      })
-      .Default([](Operation *) { return std::nullopt; });
+  return state.tables.lowerings.getShape(op, state);
 }
 
 //===----------------------------------------------------------------------===//
@@ -253,9 +218,7 @@ struct Waiting {
 class Planner {
 public:
   Planner(RegionOp region, FunctionState &state)
-      : region(region), state(state) {
-    populateGPUAsyncToRuntimeLowerings(lowerings);
-  }
+      : region(region), state(state) {}
 
   LogicalResult run();
 
@@ -304,8 +267,6 @@ private:
 
   RegionOp region;
   FunctionState &state;
-  /// Lowerings of this dialect: what other ones make is not known here.
-  RuntimeLowerings lowerings;
   RegionPlan *plan = nullptr;
   SmallVector<Operation *> erased;
   bool hasCalls = false; ///< of events, or work that is in no fragment
@@ -532,9 +493,7 @@ Planner::Result Planner::add(Operation *op) {
       fragment.absorbed.push_back(op);
     return Result::Done;
   }
-  std::optional<CommandShape> shape;
-  if (lowerings.lookup(op) == state.tables.lowerings.lookup(op))
-    shape = getShape(op, state);
+  std::optional<CommandShape> shape = getShape(op, state);
   if (shape && shape->bytes <= GPUASYNC_FRAGMENT_BYTES) {
     Value stream = cast<WorkOpInterface>(op).getStream();
     if (Result result = makeRoom(stream); result != Result::Done)
@@ -808,10 +767,38 @@ static void callFragment(Fragment &fragment, FunctionState &state,
                state.getStorage(FunctionState::Arguments, fragment.bytes)});
 }
 
-void runtime::addToFragment(const gpuasync::Command &made, Operation *op,
-                            FunctionState &state, OpBuilder &builder) {
+/// The entry of the runtime that makes such a command by itself.
+static StringRef getEntry(uint32_t kind) {
+  switch (gpuasync_command_kind(kind)) {
+  case GPUASYNC_COMMAND_LAUNCH:
+    return gpuasync_launch_name;
+  case GPUASYNC_COMMAND_COPY:
+    return gpuasync_memcpy_name;
+  case GPUASYNC_COMMAND_COPY_STRIDED:
+    return gpuasync_memcpy_strided_name;
+  case GPUASYNC_COMMAND_FILL:
+    return gpuasync_memset_name;
+  case GPUASYNC_COMMAND_FILL_STRIDED:
+    return gpuasync_memset_strided_name;
+  case GPUASYNC_COMMAND_CALL:
+    return gpuasync_call_replayable_name;
+  }
+  llvm_unreachable("unknown command");
+}
+
+LogicalResult runtime::addToFragment(const gpuasync::Command &made,
+                                     Operation *op, FunctionState &state,
+                                     OpBuilder &builder) {
   auto [fragment, number] = state.commands.lookup(op);
   Fragment::Command &command = fragment->commands[number];
+  if (command.isMade)
+    return op->emitOpError("makes a second command, where its lowering's "
+                           "getShape says one");
+  if (made.entry != getEntry(command.kind))
+    return op->emitOpError()
+           << "makes a command by " << made.entry
+           << ", where its lowering's getShape says " << getEntry(command.kind);
+  command.isMade = true;
   Location loc = op->getLoc();
   int64_t end = command.argument;
   auto store = [&](const gpuasync::Command::Buffer &buffer, int64_t bytes) {
@@ -874,10 +861,14 @@ void runtime::addToFragment(const gpuasync::Command &made, Operation *op,
     storeBuffer(Storages::CallArguments);
     break;
   }
-  assert(end - command.argument == command.bytes && "planned as it is made");
+  if (end - command.argument != command.bytes)
+    return op->emitOpError()
+           << "makes a command with arguments of " << end - command.argument
+           << " bytes, where its lowering's getShape says " << command.bytes;
   state.storeZeros(builder, loc, end, llvm::alignTo(end, 16) - end);
   KernelRef kernel{made.module, made.kernel, {}};
   command.site = state.tables.addSite(op, &kernel);
   if (number + 1 == fragment->commands.size())
     callFragment(*fragment, state, builder, loc);
+  return success();
 }

@@ -264,6 +264,7 @@ struct Fragment {
     std::optional<gpuasync_launch_config>
         config; ///< of a launch, if it is constant
     int64_t argument = 0, bytes = 0;
+    bool isMade = false;
     SmallVector<uint32_t, 4> after, wait;
   };
   const RegionPlan *plan = nullptr;
@@ -403,9 +404,14 @@ LogicalResult planFragments(FunctionState &state);
 /// whatever its offset.
 bool isOnePiece(MemRefType type);
 
-/// Makes the command of `op` a part of its fragment.
-void addToFragment(const gpuasync::Command &made, Operation *op,
-                   FunctionState &state, OpBuilder &builder);
+/// The launch's config, if all of it is constant. `params` is null.
+std::optional<gpuasync_launch_config> getConstantConfig(LaunchOp launch,
+                                                        int64_t paramBytes);
+
+/// Makes the command of `op` a part of its fragment. Fails if it is not the one
+/// that was planned.
+LogicalResult addToFragment(const gpuasync::Command &made, Operation *op,
+                            FunctionState &state, OpBuilder &builder);
 
 //===----------------------------------------------------------------------===//
 // RuntimeOps.cpp

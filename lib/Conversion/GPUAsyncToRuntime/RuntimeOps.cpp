@@ -226,10 +226,8 @@ FailureOr<Value> OpLowering::bytesOf(Value memref) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult OpLowering::emit(const Command &command) {
-  if (state.commands.contains(op)) {
-    addToFragment(command, op, state, builder);
-    return success();
-  }
+  if (state.commands.contains(op))
+    return addToFragment(command, op, state, builder);
   FailureOr<Value> on = stream();
   if (failed(on))
     return failure();
@@ -297,6 +295,7 @@ protected:
 struct LowerLaunch : OpLowering {
   using OpLowering::OpLowering;
   LogicalResult lower(LaunchOp launch);
+  std::optional<CommandShape> getShape(LaunchOp launch);
 };
 struct LowerAlloc : Lowering {
   using Lowering::Lowering;
@@ -309,15 +308,20 @@ struct LowerDealloc : Lowering {
 struct LowerMemcpy : OpLowering {
   using OpLowering::OpLowering;
   LogicalResult lower(MemcpyOp copy);
+  std::optional<CommandShape> getShape(MemcpyOp copy);
 };
 struct LowerMemset : OpLowering {
   using OpLowering::OpLowering;
   LogicalResult lower(MemsetOp set);
+  std::optional<CommandShape> getShape(MemsetOp set);
 };
 struct LowerCall : OpLowering {
   using OpLowering::OpLowering;
   LogicalResult lower(CallOp call) {
     return callLibrary(call.getCalleeAttr(), call.getArguments());
+  }
+  std::optional<CommandShape> getShape(CallOp call) {
+    return CommandShape::call(call, call.getCalleeAttr(), call.getArguments());
   }
 };
 
@@ -381,6 +385,17 @@ FailureOr<Value> Lowering::hostBytes(Value memref) {
     return failure();
   FunctionState::Shape shape = state.getShape(builder, loc, memref);
   return callExtent(shape.sizes, shape.strides, shape.rank, *element);
+}
+
+std::optional<CommandShape> LowerLaunch::getShape(LaunchOp launch) {
+  const LaunchParams *params = tables.getParams(launch);
+  if (!params)
+    return std::nullopt;
+  CommandShape shape = {GPUASYNC_COMMAND_LAUNCH, params->bytes,
+                        getConstantConfig(launch, params->bytes)};
+  if (!shape.config)
+    shape.bytes += sizeof(gpuasync_launch_config);
+  return shape;
 }
 
 LogicalResult LowerLaunch::lower(LaunchOp launch) {
@@ -552,6 +567,23 @@ LogicalResult Lowering::lower(ResidentOp resident) {
   return success();
 }
 
+/// Whether the lowering of a copy or a fill reports no error of the type.
+static bool hasCommand(MemRefType type, const LLVMTypeConverter &converter) {
+  Type element = converter.convertType(type.getElementType());
+  return type.isStrided() && element && TypeLayout::get(element);
+}
+
+std::optional<CommandShape> LowerMemcpy::getShape(MemcpyOp copy) {
+  auto to = cast<MemRefType>(copy.getDestination().getType());
+  auto from = cast<MemRefType>(copy.getSource().getType());
+  if (!hasCommand(to, state.converter) || !hasCommand(from, state.converter))
+    return std::nullopt;
+  CommandShape shape = isOnePiece(to) && isOnePiece(from)
+                           ? CommandShape::copy()
+                           : CommandShape::copyStrided(to.getRank());
+  return shape.on({copy.getDestination(), copy.getSource()});
+}
+
 LogicalResult LowerMemcpy::lower(MemcpyOp copy) {
   auto destType = cast<MemRefType>(copy.getDestination().getType());
   auto sourceType = cast<MemRefType>(copy.getSource().getType());
@@ -593,6 +625,16 @@ LogicalResult LowerMemcpy::lower(MemcpyOp copy) {
                   .add(int32Attr(sourceType.getRank()))
                   .add(int32Attr(*element))
                   .addSite());
+}
+
+std::optional<CommandShape> LowerMemset::getShape(MemsetOp set) {
+  auto type = cast<MemRefType>(set.getDestination().getType());
+  if (!hasCommand(type, state.converter))
+    return std::nullopt;
+  CommandShape shape = isOnePiece(type)
+                           ? CommandShape::fill()
+                           : CommandShape::fillStrided(type.getRank());
+  return shape.on(set.getDestination());
 }
 
 LogicalResult LowerMemset::lower(MemsetOp set) {
@@ -808,8 +850,15 @@ static LogicalResult lowerWork(WorkOpInterface work, FunctionState &state) {
         "still has tokens: run gpu-async-make-forks-explicit and "
         "gpu-async-assign-streams first, or all passes by "
         "--gpu-async-pipeline");
-  if (auto lower = state.tables.lowerings.lookup(work))
-    return lower(work, state);
+  if (auto lower = state.tables.lowerings.lookup(work)) {
+    auto [fragment, number] = state.commands.lookup(work);
+    if (failed(lower(work, state)))
+      return failure();
+    if (fragment && !fragment->commands[number].isMade)
+      return work->emitOpError(
+          "makes no command, where its lowering's getShape says one");
+    return success();
+  }
   return work->emitOpError("has no lowering to runtime calls: its dialect adds "
                            "one by gpuasync::RuntimeLoweringInterface");
 }

@@ -18,7 +18,7 @@ def Embed_Dialect : Dialect {
 }
 
 def Embed_FillOp : GPUAsync_WorkOpOf<Embed_Dialect, "fill",
-        (ins AnyMemRef:$memory, Index:$row, Index:$column, Index:$rows,
+        (ins StridedMemRefRankOf<[F32], [2]>:$memory, Index:$row, Index:$column, Index:$rows,
              Index:$columns, F32:$value), [{
     $memory `[` $row `,` $column `]` `[` $rows `,` $columns `]` `,` $value
     attr-dict `:` type($memory)
@@ -30,7 +30,8 @@ def Embed_FillOp : GPUAsync_WorkOpOf<Embed_Dialect, "fill",
 }
 
 def Embed_AxpyOp : GPUAsync_WorkOpOf<Embed_Dialect, "axpy",
-        (ins AnyMemRef:$x, AnyMemRef:$y, F32:$alpha), [{
+        (ins MemRefRankOf<[F32], [2]>:$x, MemRefRankOf<[F32], [2]>:$y,
+             F32:$alpha), [{
     $x `,` $y `,` $alpha attr-dict `:` type($x) `,` type($y)
   }]> {
   let summary = "adds alpha * x to y, by a library";

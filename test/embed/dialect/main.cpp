@@ -93,6 +93,9 @@ struct LowerFill : ga::OpLowering {
                     .add(int32Attr(*bytes))
                     .addSite());
   }
+  std::optional<ga::CommandShape> getShape(embed::FillOp fill) {
+    return ga::CommandShape::fillStrided(/*rank=*/2).on(fill.getMemory());
+  }
 };
 
 struct LowerAxpy : ga::OpLowering {
@@ -101,6 +104,11 @@ struct LowerAxpy : ga::OpLowering {
   LogicalResult lower(embed::AxpyOp axpy) {
     return callLibrary(FlatSymbolRefAttr::get(axpy.getContext(), "embed_axpy"),
                        {axpy.getX(), axpy.getY(), axpy.getAlpha()});
+  }
+  std::optional<ga::CommandShape> getShape(embed::AxpyOp axpy) {
+    return ga::CommandShape::call(
+        axpy, FlatSymbolRefAttr::get(axpy.getContext(), "embed_axpy"),
+        {axpy.getX(), axpy.getY(), axpy.getAlpha()});
   }
 };
 
@@ -252,6 +260,14 @@ static void lower(ModuleOp module, bool checked) {
     told += call.getCallee() == "gpuasync_check_operand";
   });
   check(told == (checked ? 2 : 0), "the checker is told of both operands");
+  unsigned runs = 0, single = 0;
+  module.walk([&](LLVM::CallOp call) {
+    StringRef callee = call.getCallee().value_or("");
+    runs += callee == "gpuasync_region_run";
+    single += callee == "gpuasync_memset_strided" ||
+              callee == "gpuasync_call_replayable";
+  });
+  check(checked || (runs == 1 && single == 0), "the region is one fragment");
 }
 
 /// The checker, a library beside the runtime's.
