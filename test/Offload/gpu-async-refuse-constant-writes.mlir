@@ -73,6 +73,7 @@ func.func @launch() {
 
 // -----
 
+module attributes {gpu.container_module} {
 // expected-note @below {{the global}}
 memref.global "private" constant @c : memref<4xf32> = dense<1.0>
 gpu.module @k {
@@ -89,4 +90,5 @@ func.func @launch_func() {
   %c = memref.get_global @c : memref<4xf32>
   gpu.launch_func @k::@f blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%c : memref<4xf32>)
   return
+}
 }
