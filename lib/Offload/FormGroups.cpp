@@ -51,6 +51,7 @@ public:
     SmallVector<int> own(root.getNumLoops());
     std::iota(own.begin(), own.end(), 0);
     loopsOf[root] = std::move(own);
+    copiesOf[root] = 1;
     if (isContraction(root))
       contraction = root;
     hasReduction = root.getNumReductionLoops() > 0 && !contraction;
@@ -89,6 +90,12 @@ private:
   llvm::BitVector tileable;
   /// Of each member, which of its loops is a loop of the root's; -1: none.
   llvm::DenseMap<Operation *, SmallVector<int>> loopsOf;
+  /// How often upstream's fusion copies each member into the loop: once for
+  /// each use in a copy of another. The copies are equal, and become one
+  /// afterwards.
+  llvm::DenseMap<Operation *, uint64_t> copiesOf;
+  uint64_t moreCopies = 0; ///< than one of each member
+  static constexpr uint64_t mostMoreCopies = 512;
   linalg::LinalgOp contraction;
   bool hasReduction;
   /// Whether no loop is cut, since a member has none of the root's loops.
@@ -150,6 +157,12 @@ bool Group::add(linalg::LinalgOp op) {
          return isSmall(member);
        })))
     return false;
+  uint64_t copies = 0;
+  for (Operation *user : op->getUsers())
+    copies = llvm::SaturatingAdd(copies, copiesOf.lookup(user));
+  const uint64_t more = llvm::SaturatingAdd(moreCopies, copies - 1);
+  if (!isOneBlock && more > mostMoreCopies)
+    return false;
   if ((contraction || contracts) &&
       (hasReduction || reduces || (contraction && contracts) ||
        both.count() != root.getNumParallelLoops()))
@@ -164,6 +177,8 @@ bool Group::add(linalg::LinalgOp op) {
     return false;
   }
   tileable = both;
+  copiesOf[op] = copies;
+  moreCopies = more;
   this->isOneBlock = isOneBlock;
   if (contracts)
     contraction = op;
