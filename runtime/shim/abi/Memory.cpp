@@ -127,7 +127,9 @@ void gpuasync_host_register(gpuasync_frame *memory, void *pointer,
         bytes > UINT64_MAX - reinterpret_cast<uintptr_t>(pointer))
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                         "too large: %ju bytes from %p on", bytes, pointer);
-    RETURN_IF_ERROR(checkHostMemory(pointer, extentOf(bytes), "registration"));
+    // Who frees memory by another name does not see whether it is empty.
+    RETURN_IF_ERROR(checkHostMemory(pointer, extentOf(bytes), "registration",
+                                    /*isPlace=*/true));
     if (frame->capture)
       return refuseCaptured("a registration of host memory",
                             "register it before the capture");

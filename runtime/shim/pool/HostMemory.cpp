@@ -88,7 +88,7 @@ static Status checkCallArrays(uintptr_t address, const Extent &extent,
 }
 
 Status gpuasync::checkKnownHostMemory(const void *first, const Extent &extent,
-                                      const char *role) {
+                                      const char *role, bool isPlace) {
   auto address = reinterpret_cast<uintptr_t>(first);
   RETURN_IF_ERROR(checkCallArrays(address, extent, role));
   if (!knownHostMemory.load(std::memory_order_acquire))
@@ -102,6 +102,8 @@ Status gpuasync::checkKnownHostMemory(const void *first, const Extent &extent,
   if (entry == known.end())
     return Status();
   auto [base, memory] = *entry;
+  if (isPlace && !memory.bytes && address == base)
+    return Status();
   auto number = [](uint64_t value) {
     return static_cast<unsigned long long>(value);
   };

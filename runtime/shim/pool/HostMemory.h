@@ -26,15 +26,16 @@ extern __thread gpuasync_call_arrays *callArrays
 
 /// An error if what lies around `first`, the first element, leaves the arrays
 /// of the thread's calls that hold the first element, or is partly in memory of
-/// the table; of the first element, if that is in one.
+/// the table; of the first element, if that is in one. `isPlace`: the address
+/// may stand for memory of no bytes.
 Status checkKnownHostMemory(const void *first, const Extent &extent,
-                            const char *role);
+                            const char *role, bool isPlace);
 inline Status checkHostMemory(const void *first, const Extent &extent,
-                              const char *role) {
+                              const char *role, bool isPlace = false) {
   if (__builtin_expect(
           !callArrays && !knownHostMemory.load(std::memory_order_acquire), 1))
     return Status();
-  return checkKnownHostMemory(first, extent, role);
+  return checkKnownHostMemory(first, extent, role, isPlace);
 }
 
 } // namespace gpuasync
