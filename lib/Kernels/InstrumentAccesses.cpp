@@ -35,6 +35,16 @@ struct InstrumentAccessesPass
     // Host code is checked where it stands, so there is nothing that starts
     // late: what is in a region is in the block around it.
     IRRewriter rewriter(&getContext());
+    WalkResult formed = getOperation()->walk([&](RegionOp region) {
+      if (region.getBody().hasOneBlock())
+        return WalkResult::advance();
+      region.emitOpError(
+          "has a control-flow graph; in the stream form a region "
+          "is one block");
+      return WalkResult::interrupt();
+    });
+    if (formed.wasInterrupted())
+      return signalPassFailure();
     getOperation()->walk([&](RegionOp region) {
       auto yield = cast<YieldOp>(region.getBody().front().getTerminator());
       rewriter.inlineBlockBefore(&region.getBody().front(), region);

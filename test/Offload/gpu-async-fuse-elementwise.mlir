@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: gpu-opt %s -split-input-file -gpu-async-fuse-elementwise -canonicalize -cse | FileCheck %s
 
+// The loops that it makes are of dialects that nothing else here loads.
+// RUN: gpu-opt %S/../Integration/offload/output-maps.mlir -gpu-async-fuse-elementwise | FileCheck --check-prefix=LOOPS %s
+// LOOPS: mapping = [#gpu.block<
+
 // What is elementwise becomes one op, whatever it was written as.
 // CHECK-LABEL: func.func @chain
 // CHECK: linalg.generic
