@@ -39,6 +39,14 @@ func.func @unknown(%m: memref<4xf32>) {
 
 // -----
 
+func.func @realloc(%m: memref<4xf32>, %n: index) -> memref<?xf32> {
+  // expected-error @below {{run expand-realloc before this pipeline}}
+  %r = memref.realloc %m(%n) : memref<4xf32> to memref<?xf32>
+  return %r : memref<?xf32>
+}
+
+// -----
+
 func.func @kernel_in_kernel() {
   %c1 = arith.constant 1 : index
   // expected-note @below {{the kernel}}

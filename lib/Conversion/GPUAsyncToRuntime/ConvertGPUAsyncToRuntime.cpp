@@ -124,7 +124,13 @@ static void emitLeftOver(Operation *op) {
                     "ops to cf first");
     return;
   }
-  op->emitOpError("has no lowering to LLVM dialect");
+  if (isa<memref::ReallocOp>(op)) {
+    op->emitOpError("has no lowering to LLVM dialect here: run "
+                    "expand-realloc before this pipeline");
+    return;
+  }
+  op->emitOpError("has no lowering to LLVM dialect here: lower it before this "
+                  "pipeline");
 }
 
 namespace {
