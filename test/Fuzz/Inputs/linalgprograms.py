@@ -908,6 +908,7 @@ class Generator:
                  "conv": 1.5 * ("conv" in self.features), "pool": ("pool" in self.features), "slice": 2 * ("slice" in self.features),
                  "insert": 2 * ("slice" in self.features), "pad": 1.5 * ("pad" in self.features), "concat": ("slice" in self.features), "pack": ("pack" in self.features),
                  "reshape": 2 * ("reshape" in self.features), "gather": 1.5 * ("gather" in self.features), "softmax": ("softmax" in self.features) * (not self.special),
+                 "layers": 0.4 * ("softmax" in self.features) * (not self.special),
                  "generate": ("generate" in self.features), "loop": 2 * ("loop" in self.features) * (self.depth < 2),
                  "branch": 1.5 * ("branch" in self.features) * (self.depth < 2), "constants": ("constant" in self.features),
                  "host": 0.7 * ("host" in self.features), "call": ("call" in self.features) * (self.depth < 1), "cast": 0.7 * self.dynamic}
@@ -1694,6 +1695,36 @@ class Generator:
             need(not np.any(e > 0.2))
             env[results[0].name] = rounded(a.t, x / s, x / s * (e + (np.abs(shifted) + d.v.shape[axis] + 8) * 2 * a.t.unit), 8)
         self.take(Op(lines, results, run, [a.name]))
+
+    def layers(self):
+        """A chain of layers, each of which uses the one before it directly and by a reduction of it."""
+        a = self.pick(lambda v: v.form == "tensor" and len(v.shape) and v.size and not any(v.dyn) and v.t.kind in "fi" and v.t is not I1)
+        need(a)
+        isFloat, axis, lines, last = a.t.kind == "f", self.rng.randrange(len(a.shape)), [], a.name
+        few = "tensor<%s%s>" % ("".join("%dx" % s for i, s in enumerate(a.shape) if i != axis), a.t.text)
+        zero, start, rows, all_ = (self.name() for _ in range(4))
+        lines += ["%s = arith.constant %s : %s" % (zero, "0.0" if isFloat else "0", a.t.text), "%s = tensor.empty() : %s" % (rows, few),
+                  "%s = linalg.fill ins(%s : %s) outs(%s : %s) -> %s" % (start, zero, a.t.text, rows, few, few), "%s = tensor.empty() : %s" % (all_, a.type)]
+        count = self.rng.choice([2, 3, 5, 8, 13, 21])
+        for _ in range(count):
+            x, y, m, most, spread, inner, next_ = (self.name() for _ in range(7))
+            lines += ["%s = linalg.reduce ins(%s : %s) outs(%s : %s) dimensions = [%d] (%s: %s, %s: %s) {" % (most, last, a.type, start, few, axis, x, a.t.text, y, a.t.text),
+                      "  %s = arith.%s %s, %s : %s" % (m, "maximumf" if isFloat else "maxsi", x, y, a.t.text), "  linalg.yield %s : %s" % (m, a.t.text), "}",
+                      "%s = linalg.broadcast ins(%s : %s) outs(%s : %s) dimensions = [%d]" % (spread, most, few, all_, a.type, axis)]
+            if isFloat:
+                lines += ["%s = arith.negf %s : %s" % (inner, last, a.type), "%s = arith.maximumf %s, %s : %s" % (next_, inner, spread, a.type)]
+            else:
+                lines += ["%s = arith.subi %s, %s : %s" % (next_, last, spread, a.type)]
+            last = next_
+        result = Val(last, a.t, a.shape)
+
+        def run(env):
+            v, e = env[a.name].v, np.broadcast_to(env[a.name].e, env[a.name].v.shape)
+            for _ in range(count):
+                most, error = np.maximum(np.max(v, axis=axis, keepdims=True), 0), np.max(e, axis=axis, keepdims=True)
+                v, e = (np.maximum(-v, most), np.maximum(e, error)) if isFloat else (wrap(v - most, a.t), e)
+            env[result.name] = D(v, e)
+        self.take(Op(lines, [result], run, [a.name]))
 
     def generate(self):
         rng = self.rng
