@@ -267,9 +267,6 @@ public:
   /// The error at the location of the operation that found no thread.
   Status starvation();
 
-  /// Processors that this process may use.
-  uint32_t processors() const { return numProcessors; }
-  uint32_t maxThreads() const { return threadLimit; }
   /// Joins all threads; false (and nothing joined) if a stream still runs.
   bool shutDown();
   uint64_t liveStreams();

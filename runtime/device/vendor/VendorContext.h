@@ -229,6 +229,10 @@ private:
   __attribute__((noinline, cold)) Status launchFailed(
       VendorCall call, const VendorFunction &function,
       const gpuasync_kernel &kernel, const gpuasync_launch_config &block);
+  /// The most blocks of a cooperative launch; INT64_MAX if the vendor does not
+  /// tell.
+  int64_t mostResident(const VendorFunction &function,
+                       const gpuasync_launch_config &block);
   Status prepareBuiltin(BuiltinKernel kernel, const BuiltinArguments &arguments,
                         BuiltinLaunch &out);
   Status launchBuiltin(NativeStream stream, BuiltinKernel kernel,

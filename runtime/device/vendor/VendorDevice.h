@@ -23,7 +23,6 @@ struct VendorLimits {
   uint32_t maxBlock[3] = {};
   uint32_t maxSharedBytes = 0; ///< per block, static and dynamic, opted in
   uint64_t maxPitch = 0;
-  uint32_t multiprocessors = 0;
   int32_t major = 0, minor = 0; ///< version of the chip, cuda
   char arch[64] = "";           ///< target id of the chip, hip
   int32_t driverVersion = 0;    ///< as the vendor numbers it: 12080

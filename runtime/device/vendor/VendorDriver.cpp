@@ -146,8 +146,7 @@ Status VendorDriver::describeDevice(VendorDevice &device) const {
   }
   limits.maxSharedBytes = attribute(attributes.maxSharedBytes);
   limits.maxPitch = attribute(attributes.maxPitch);
-  limits.multiprocessors = attribute(attributes.multiprocessors);
-  info.multiprocessors = limits.multiprocessors;
+  info.multiprocessors = attribute(attributes.multiprocessors);
   limits.managed = attribute(attributes.managed);
   limits.readOnlyRegister = attribute(attributes.readOnlyRegister);
   info.capabilities = CapVendorStreams;

@@ -250,14 +250,8 @@ Status VendorContext::launchNode(const VendorFunction &function,
     out.pointers.push_back(&out.signal.count);
   }
   node.parameters = out.pointers.empty() ? nullptr : out.pointers.data();
-  int perUnit = 0;
-  if (cooperative && table.residentBlocks &&
-      VENDOR_CALL(residentBlocks, &perUnit, function.handle,
-                  int(block.block[0] * block.block[1] * block.block[2]),
-                  size_t(block.dynamicSharedBytes))
-          .ok() &&
-      block.grid[0] * block.grid[1] * block.grid[2] >
-          int64_t(perUnit) * device.limits.multiprocessors)
+  if (cooperative && block.grid[0] * block.grid[1] * block.grid[2] >
+                         mostResident(function, block))
     return launchFailed(
         {ErrorCooperativeLaunchTooLarge, VendorEntry::graphInstantiate},
         function, kernel, block);
@@ -409,7 +403,7 @@ static bool needsRoot(const VendorGraph &graph, const GraphNode *nodes) {
 /// later one, made ready while the other runs, might have several of its blocks
 /// on the few that are free, and take as much longer.
 bool VendorContext::fitBeside(const Command &one, const Command &other) {
-  const int64_t most = device.limits.multiprocessors;
+  const int64_t most = device.info.multiprocessors;
   auto blocks = [&](const Command &command) {
     if (command.kind != Command::Kind::Launch)
       return most; // built-in kernels have many

@@ -8,6 +8,7 @@
 
 #include "device/vendor/VendorContext.h"
 
+#include "shim/base/Text.h"
 #include "shim/command/Packed.h"
 
 #include <string.h>
@@ -167,24 +168,31 @@ Status VendorContext::launchRefused(const VendorFunction &function,
                     kernel.name, block.paramBytes, function.paramBytes);
 }
 
+int64_t VendorContext::mostResident(const VendorFunction &function,
+                                    const gpuasync_launch_config &block) {
+  int perUnit = 0;
+  return table.residentBlocks &&
+                 VENDOR_CALL(
+                     residentBlocks, &perUnit, function.handle,
+                     int(block.block[0] * block.block[1] * block.block[2]),
+                     size_t(block.dynamicSharedBytes))
+                     .ok()
+             ? int64_t(perUnit) * device.info.multiprocessors
+             : INT64_MAX;
+}
+
 Status VendorContext::launchFailed(VendorCall call,
                                    const VendorFunction &function,
                                    const gpuasync_kernel &kernel,
                                    const gpuasync_launch_config &block) {
   char detail[320];
-  int length = snprintf(
-      detail, sizeof(detail), ", for kernel @%s with %s blocks of %s threads",
-      kernel.name, Sizes(block.grid).text, Sizes(block.block).text);
-  int perUnit = 0;
-  if (call.code == ErrorCooperativeLaunchTooLarge && table.residentBlocks &&
-      length > 0 && size_t(length) < sizeof(detail) &&
-      VENDOR_CALL(residentBlocks, &perUnit, function.handle,
-                  int(block.block[0] * block.block[1] * block.block[2]),
-                  size_t(block.dynamicSharedBytes))
-          .ok() &&
-      perUnit > 0)
-    snprintf(detail + length, sizeof(detail) - size_t(length),
-             "; a cooperative launch of it holds at most %ju blocks here",
-             uint64_t(perUnit) * device.limits.multiprocessors);
+  Text text(detail, sizeof(detail));
+  text.add(", for kernel @%s with %s blocks of %s threads", kernel.name,
+           Sizes(block.grid).text, Sizes(block.block).text);
+  if (call.code == ErrorCooperativeLaunchTooLarge)
+    if (const int64_t most = mostResident(function, block);
+        most > 0 && most < INT64_MAX)
+      text.add("; a cooperative launch of it holds at most %jd blocks here",
+               most);
   return error(call, detail);
 }

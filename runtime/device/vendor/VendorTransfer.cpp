@@ -33,7 +33,7 @@ Status VendorContext::prepareBuiltin(BuiltinKernel kernel,
   const uint64_t threads = 256;
   // Enough blocks to fill the device; each thread takes its share in a loop.
   uint64_t blocks = (arguments.count + threads - 1) / threads;
-  uint64_t most = uint64_t(device.limits.multiprocessors) * 16;
+  uint64_t most = uint64_t(device.info.multiprocessors) * 16;
   gpuasync_launch_config &block = out.block;
   block.grid[0] = int64_t(!blocks ? 1 : blocks < most ? blocks : most);
   block.grid[1] = block.grid[2] = 1;

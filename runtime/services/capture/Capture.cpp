@@ -97,7 +97,7 @@ private:
 
   const NativeStream root; ///< the caller's stream
   Event *start = nullptr;  ///< of the root, before anything of the frame
-  Stream *given = nullptr; ///< given back by the program before the end
+  Stack<Stream> given;     ///< given back by the program before the end
 };
 
 } // namespace
@@ -172,8 +172,7 @@ Status Capture::takeStream(Frame &frame, Stream *&out) {
 
 void Capture::giveStream(Stream &stream) {
   stream.frame = nullptr;
-  stream.next = given;
-  given = &stream;
+  given.push(&stream);
 }
 
 Status Capture::checkAllocation(const Frame &frame, const Stream *stream,
@@ -207,8 +206,9 @@ Status Capture::joinStream(Frame &frame, Stream &stream) try {
   Status status = frame.first.context->events.take(frame.first.slot, event);
   if (!status.ok())
     return status;
-  status = frame.first.context->timepoints.orderAfter(
-      root, stream.timeline.whenIdle(), event->native);
+  status = frame.first.device->recordEvent(event->native, stream.native);
+  if (status.ok())
+    status = frame.first.device->streamWaitEvent(root, event->native);
   frame.first.context->events.give(frame.first.slot, event);
   return status;
 } catch (const std::bad_alloc &) {
@@ -231,8 +231,7 @@ void Capture::end(Frame &frame) {
       context.streams.give(frame.first.slot, stream, false);
   }
   Status first = forgetMemory(frame);
-  while (Stream *stream = given) {
-    given = stream->next;
+  while (Stream *stream = given.pop()) {
     Status status = joinStream(frame, *stream);
     if (first.ok() && !status.ok())
       first = context.noteFault(std::move(status));

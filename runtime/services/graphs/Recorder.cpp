@@ -384,17 +384,12 @@ Status Recorder::transfer(const gpuasync_command &command, Stream &stream,
   }
   default: {
     const auto &fill = argumentsAs<gpuasync_fill>(command, block);
-    const bool isStrided = command.kind == GPUASYNC_COMMAND_FILL_STRIDED;
-    const int64_t count = static_cast<int64_t>(fill.count), dense = 1;
-    if (!isStrided && fill.count > INT64_MAX)
-      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                        "too large: %ju elements of %u bytes", fill.count,
-                        fill.elementBytes);
-    const auto *sizes = static_cast<const int64_t *>(behind(fill));
-    return fillArray(*frame, stream, site, fill.destination,
-                     isStrided ? sizes + fill.rank : &dense,
-                     isStrided ? sizes : &count, isStrided ? fill.rank : 1,
+    if (command.kind == GPUASYNC_COMMAND_FILL)
+      return fillRow(*frame, stream, site, fill.destination, fill.count,
                      fill.pattern, fill.elementBytes);
+    const auto *sizes = static_cast<const int64_t *>(behind(fill));
+    return fillArray(*frame, stream, site, fill.destination, sizes + fill.rank,
+                     sizes, fill.rank, fill.pattern, fill.elementBytes);
   }
   }
 }

@@ -114,12 +114,9 @@ public:
   const unsigned char *at(size_t offset) const {
     return reinterpret_cast<const unsigned char *>(units.data()) + offset;
   }
-  unsigned char *argumentsOf(const Call &call) {
-    return reinterpret_cast<unsigned char *>(units.data()) + call.arguments;
-  }
+  unsigned char *argumentsOf(const Call &call) { return at(call.arguments); }
   const unsigned char *argumentsOf(const Call &call) const {
-    return reinterpret_cast<const unsigned char *>(units.data()) +
-           call.arguments;
+    return at(call.arguments);
   }
   /// The copy or the fill, of a call of its kind.
   template <typename Arguments>

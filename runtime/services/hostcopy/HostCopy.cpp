@@ -70,8 +70,7 @@ private:
   bool isIdle();
   /// Tells a trace of what the host has copied since `from`; 0: there was none.
   void noteOwn(uint64_t bytes, int64_t from);
-  Status settle(const char *source, uint64_t bytes);
-  Status settleOn(DeviceUse &other, const char *source, uint64_t bytes);
+  Status settle(DeviceUse &of, const char *source, uint64_t bytes);
   Status takeLate(HeldStaging &staging, const char *source, uint64_t bytes);
 };
 
@@ -87,44 +86,26 @@ bool StagedTransfer::isIdle() {
 // Sources that are not written yet
 //===----------------------------------------------------------------------===//
 
-/// The last resort for a source that is only partly the destination of a
-/// download: waits for all that have a part of it.
-Status StagedTransfer::settle(const char *source, uint64_t bytes) {
+/// The last resort: waits until a device of the frame has written what it has
+/// yet to write of the source.
+Status StagedTransfer::settle(DeviceUse &of, const char *source,
+                              uint64_t bytes) {
+  StagingPool &theirs = stagingOf(*of.context);
+  if (!theirs.mayBePending(of.downloads))
+    return Status();
+  RETURN_IF_ERROR(frame.makeCurrent(of));
   const Deadline deadline = callDeadline();
   while (true) {
     bool pending = false, done = false;
-    RETURN_IF_ERROR(pool.isPending(use.downloads, source, bytes, pending));
-    if (!pending)
-      return Status();
-    RETURN_IF_ERROR(context.timepoints.query(stream.timeline.whenIdle(), done));
-    if (deadline.over())
-      return makeStatus(GPUASYNC_TIMEOUT,
-                        "timed out waiting for a copy into the source");
-    sleepNs(50000);
-  }
-}
-
-/// Waits until another device of the frame has written what it has yet to write
-/// of the source.
-Status StagedTransfer::settleOn(DeviceUse &other, const char *source,
-                                uint64_t bytes) {
-  StagingPool &others = stagingOf(*other.context);
-  if (!others.mayBePending(other.downloads))
-    return Status();
-  RETURN_IF_ERROR(frame.makeCurrent(other));
-  const Deadline deadline = callDeadline();
-  while (true) {
-    bool pending = false;
-    RETURN_IF_ERROR(others.isPending(other.downloads, source, bytes, pending));
+    RETURN_IF_ERROR(theirs.isPending(of.downloads, source, bytes, pending));
     if (!pending)
       return frame.makeCurrent(use);
     // After an error nobody writes the word of a download.
-    if (const Timeline *timeline =
-            other.downloads ? other.downloads->point.timeline : nullptr) {
-      bool done = false;
-      RETURN_IF_ERROR(
-          other.context->timepoints.query(timeline->whenIdle(), done));
-    }
+    const Timeline *timeline = &of == &use    ? &stream.timeline
+                               : of.downloads ? of.downloads->point.timeline
+                                              : nullptr;
+    if (timeline)
+      RETURN_IF_ERROR(of.context->timepoints.query(timeline->whenIdle(), done));
     if (deadline.over())
       return makeStatus(GPUASYNC_TIMEOUT,
                         "timed out waiting for a copy into the source");
@@ -189,7 +170,7 @@ Status StagedTransfer::plan(const void *source, const Sides &sides,
   const uint64_t bytes = sides.from.bytes();
   for (uint32_t i = 0; frame.more && i <= frame.moreCount; ++i)
     if (DeviceUse &other = i ? frame.more[i - 1] : frame.first; &other != &use)
-      RETURN_IF_ERROR(settleOn(other, low, bytes));
+      RETURN_IF_ERROR(settle(other, low, bytes));
   bool isUnsettled = false;
   // The newest one counts.
   auto look = [&](Download &pending) {
@@ -208,7 +189,7 @@ Status StagedTransfer::plan(const void *source, const Sides &sides,
   };
   RETURN_IF_ERROR(pool.forEachWriter(use.downloads, low, bytes, look));
   if (isUnsettled)
-    RETURN_IF_ERROR(settle(low, bytes));
+    RETURN_IF_ERROR(settle(use, low, bytes));
   if (out.source == Source::Reachable)
     out.source =
         context.has(CapHostAccess) && isIdle() ? Source::Now : Source::Gathered;

@@ -182,21 +182,11 @@ gpuasync_status *gpuasync_prepare(const gpuasync_program *const *programs,
 uint64_t gpuasync_modules_release(gpuasync_context *context) noexcept {
   uint64_t count = 0;
   gpuasync_status *ignored = entry([&]() -> Status {
-    std::vector<gpuasync_context *> all;
-    if (context) {
-      all.push_back(context);
-      context->retainPart();
-    } else {
-      Process &shared = process();
-      std::lock_guard<std::mutex> lock(shared.mutex);
-      all = shared.contexts;
-      for (gpuasync_context *each : all)
-        each->retainPart();
-    }
-    for (gpuasync_context *each : all) {
-      count += releaseModules(*each);
-      each->releasePart();
-    }
+    if (context)
+      count = releaseModules(*context);
+    else
+      forEachContext(
+          [&](gpuasync_context &each) { count += releaseModules(each); });
     return Status();
   });
   gpuasync_status_free(ignored);

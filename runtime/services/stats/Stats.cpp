@@ -15,31 +15,53 @@
 
 using namespace gpuasync;
 
-static void addObjects(gpuasync_object_stats &to, const ObjectCounter &from) {
-  to.created += from.created.get();
-  to.destroyed += from.destroyed.get();
-  to.peak += from.peak.get();
-}
+/// Objects, and what is counted of them.
+static constexpr struct {
+  const char *name;
+  gpuasync_object_stats gpuasync_stats::*stats;
+  ObjectCounter Counters::*counter;
+  std::atomic<uint64_t> ContextPools::*physical;
+} objects[] = {{"streams", &gpuasync_stats::streams, &Counters::streams,
+                &ContextPools::physicalStreams},
+               {"events", &gpuasync_stats::events, &Counters::events,
+                &ContextPools::physicalEvents},
+               {"modules", &gpuasync_stats::modules, &Counters::modules,
+                &ContextPools::physicalModules},
+               {"buffers", &gpuasync_stats::buffers, &Counters::buffers,
+                &ContextPools::physicalBuffers},
+               {"graphs", &gpuasync_stats::graphs, &Counters::graphs,
+                &ContextPools::physicalGraphs}};
+
+/// What is counted otherwise. Null: by the module cache.
+static constexpr struct {
+  uint64_t gpuasync_stats::*stats;
+  Counter Counters::*counter;
+} sums[] = {{&gpuasync_stats::moduleCacheHits, &Counters::hits},
+            {&gpuasync_stats::moduleCacheMisses, &Counters::misses},
+            {&gpuasync_stats::launches, &Counters::launches},
+            {&gpuasync_stats::hostWaits, &Counters::hostWaits},
+            {&gpuasync_stats::driverCalls, &Counters::driverCalls},
+            {&gpuasync_stats::graphLaunches, &Counters::graphLaunches},
+            {&gpuasync_stats::regionsOnStreams, &Counters::regionsOnStreams},
+            {&gpuasync_stats::constantUploads, &Counters::constantUploads},
+            {&gpuasync_stats::residentUploads, &Counters::residentUploads},
+            {&gpuasync_stats::uploadedBytes, &Counters::uploadedBytes},
+            {&gpuasync_stats::capturedCalls, &Counters::capturedCalls},
+            {&gpuasync_stats::failedCaptures, &Counters::failedCaptures},
+            {&gpuasync_stats::libraryCalls, &Counters::libraryCalls},
+            {&gpuasync_stats::moduleCacheEvictions, nullptr},
+            {&gpuasync_stats::moduleCompileNs, nullptr},
+            {&gpuasync_stats::moduleLoadNs, nullptr}};
 
 static void addCounters(gpuasync_stats &to, const Counters &from) {
-  addObjects(to.streams, from.streams);
-  addObjects(to.events, from.events);
-  addObjects(to.modules, from.modules);
-  addObjects(to.buffers, from.buffers);
-  addObjects(to.graphs, from.graphs);
-  to.moduleCacheHits += from.hits.get();
-  to.moduleCacheMisses += from.misses.get();
-  to.launches += from.launches.get();
-  to.hostWaits += from.hostWaits.get();
-  to.driverCalls += from.driverCalls.get();
-  to.graphLaunches += from.graphLaunches.get();
-  to.regionsOnStreams += from.regionsOnStreams.get();
-  to.constantUploads += from.constantUploads.get();
-  to.residentUploads += from.residentUploads.get();
-  to.uploadedBytes += from.uploadedBytes.get();
-  to.capturedCalls += from.capturedCalls.get();
-  to.failedCaptures += from.failedCaptures.get();
-  to.libraryCalls += from.libraryCalls.get();
+  for (const auto &each : objects) {
+    (to.*each.stats).created += (from.*each.counter).created.get();
+    (to.*each.stats).destroyed += (from.*each.counter).destroyed.get();
+    (to.*each.stats).peak += (from.*each.counter).peak.get();
+  }
+  for (const auto &each : sums)
+    if (each.counter)
+      to.*each.stats += (from.*each.counter).get();
 }
 
 /// poolMutex held.
@@ -100,33 +122,13 @@ gpuasync_status *gpuasync_stats_read(const gpuasync_context *constant,
     std::lock_guard<std::mutex> lock(context->poolMutex);
     now = sum(*context);
     const gpuasync_stats &base = context->base;
-    subtract(now.streams, base.streams);
-    subtract(now.events, base.events);
-    subtract(now.modules, base.modules);
-    subtract(now.buffers, base.buffers);
-    subtract(now.graphs, base.graphs);
-    now.moduleCacheHits -= base.moduleCacheHits;
-    now.moduleCacheMisses -= base.moduleCacheMisses;
-    now.moduleCacheEvictions -= base.moduleCacheEvictions;
-    now.moduleCompileNs -= base.moduleCompileNs;
-    now.moduleLoadNs -= base.moduleLoadNs;
-    now.launches -= base.launches;
-    now.hostWaits -= base.hostWaits;
-    now.driverCalls -= base.driverCalls;
-    now.graphLaunches -= base.graphLaunches;
-    now.regionsOnStreams -= base.regionsOnStreams;
-    now.constantUploads -= base.constantUploads;
-    now.residentUploads -= base.residentUploads;
-    now.uploadedBytes -= base.uploadedBytes;
-    now.capturedCalls -= base.capturedCalls;
-    now.failedCaptures -= base.failedCaptures;
-    now.libraryCalls -= base.libraryCalls;
+    for (const auto &each : objects)
+      subtract(now.*each.stats, base.*each.stats);
+    for (const auto &each : sums)
+      now.*each.stats -= base.*each.stats;
   }
-  now.streams.physical = context->physicalStreams.load();
-  now.events.physical = context->physicalEvents.load();
-  now.modules.physical = context->physicalModules.load();
-  now.buffers.physical = context->physicalBuffers.load();
-  now.graphs.physical = context->physicalGraphs.load();
+  for (const auto &each : objects)
+    (now.*each.stats).physical = (context->*each.physical).load();
   now.deviceBytes = context->physicalBytes.load();
   now.bufferBytes = context->memory.liveBytes();
   return writeStruct(now, out, "gpuasync_stats").release();
@@ -137,17 +139,13 @@ void gpuasync_stats_reset(gpuasync_context *context) noexcept {
     return;
   std::lock_guard<std::mutex> lock(context->poolMutex);
   context->base = sum(*context);
-  auto restart = [](ObjectCounter &counter) {
-    int64_t live =
-        static_cast<int64_t>(counter.created.get() - counter.destroyed.get());
-    counter.peak.set(live > 0 ? static_cast<uint64_t>(live) : 0);
-  };
-  auto restartAll = [&](Counters &counters) {
-    restart(counters.streams);
-    restart(counters.events);
-    restart(counters.modules);
-    restart(counters.buffers);
-    restart(counters.graphs);
+  auto restartAll = [](Counters &counters) {
+    for (const auto &each : objects) {
+      ObjectCounter &counter = counters.*each.counter;
+      const auto live =
+          static_cast<int64_t>(counter.created.get() - counter.destroyed.get());
+      counter.peak.set(live > 0 ? static_cast<uint64_t>(live) : 0);
+    }
   };
   restartAll(context->ended);
   for (ThreadContext *slot : context->slots)
@@ -162,18 +160,14 @@ uint64_t gpuasync_stats_json(const gpuasync_context *context, char *buffer,
   gpuasync_stats stats;
   gpuasync_status_free(gpuasync_stats_read(context, &stats));
   text.add("{\"device\": \"%s\"", context->device.c_str());
-  auto object = [&](const char *name, const gpuasync_object_stats &part) {
+  for (const auto &each : objects) {
+    const gpuasync_object_stats &part = stats.*each.stats;
     text.add(", \"%s\": {\"created\": %" PRIu64 ", \"destroyed\": %" PRIu64
              ", \"live\": %" PRIu64 ", \"peak\": %" PRIu64
              ", \"physical\": %" PRIu64 "}",
-             name, part.created, part.destroyed, part.live, part.peak,
+             each.name, part.created, part.destroyed, part.live, part.peak,
              part.physical);
-  };
-  object("streams", stats.streams);
-  object("events", stats.events);
-  object("modules", stats.modules);
-  object("buffers", stats.buffers);
-  object("graphs", stats.graphs);
+  }
   text.add(", \"module_cache\": {\"hits\": %" PRIu64 ", \"misses\": %" PRIu64
            ", \"evictions\": %" PRIu64 ", \"entries\": %" PRIu64
            ", \"bytes\": %" PRIu64 ", \"compile_us\": %" PRIu64

@@ -218,21 +218,14 @@ void gpuasync_call_replayable(
     int32_t (*function)(const gpuasync_call *call, const void *arguments),
     const void *arguments, uint32_t bytes, uint32_t siteIndex) noexcept {
   Frame *frame = Frame::of(memory);
-  const gpuasync_site *site = frame->siteAt(siteIndex);
-  if (!frame->usable() || !ownsAll(*frame, streams, count, site))
-    return;
-  frame->run(site, [&]() -> Status {
-    if (!function || (bytes && !arguments))
-      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                        function ? "null arguments" : "null function");
-    streams[0]->use->slot->counters.libraryCalls.add(1);
-    const LibraryCall library = {function, arguments, bytes};
-    for (uint32_t i = 0; i < count; ++i)
-      RETURN_IF_ERROR(frame->flushBefore(*streams[i]));
-    for (uint32_t i = 0; i < count; ++i)
-      streams[i]->note(site);
-    return callLibrary(*frame, streams, count, library, site);
-  });
+  if (frame->usable() && (!function || (bytes && !arguments)))
+    return frame->fail(
+        makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                   function ? "null arguments" : "null function"),
+        frame->siteAt(siteIndex));
+  if (const gpuasync_call *call =
+          gpuasync_call_begin(memory, streams, count, siteIndex))
+    gpuasync_call_end(memory, function(call, arguments), siteIndex);
 }
 
 gpuasync_status *

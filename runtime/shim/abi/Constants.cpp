@@ -14,16 +14,13 @@ extern "C" {
 
 void *gpuasync_constant(gpuasync_frame *memory, uint32_t device, uint32_t index,
                         uint32_t siteIndex) noexcept {
-  Frame *frame = Frame::of(memory);
-  if (!frame->usable())
-    return nullptr;
   const void *found = nullptr;
-  bool ok = frame->run(frame->siteAt(siteIndex), [&]() -> Status {
+  Frame::enter(memory, siteIndex, [&](Frame &frame, auto *) -> Status {
     DeviceUse *use = nullptr;
-    RETURN_IF_ERROR(frame->enterDevice(device, use));
+    RETURN_IF_ERROR(frame.enterDevice(device, use));
     return use->instance->findConstant(index, found);
   });
-  return ok ? const_cast<void *>(found) : nullptr;
+  return const_cast<void *>(found);
 }
 
 uint64_t gpuasync_check_constant_bytes(const gpuasync_frame *memory,

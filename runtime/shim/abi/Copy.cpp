@@ -17,7 +17,7 @@ struct Copying : Transfer {
   using Transfer::Transfer;
 
   Status copyBytes(char *destination, const char *source, uint64_t bytes);
-  Status copyArray(StridedCopy &copy, Dims &dims);
+  Status copyArray(StridedCopy &copy, Dims &dims, const Sides &sides);
   /// A copy whose sides are each of one kind.
   template <typename Copy>
   Status copyPart(const Copy &copy, const Sides &sides);
@@ -80,7 +80,7 @@ Status Copying::copyBytes(char *destination, const char *source,
   return Status();
 }
 
-Status Copying::copyArray(StridedCopy &copy, Dims &dims) {
+Status Copying::copyArray(StridedCopy &copy, Dims &dims, const Sides &sides) {
   if (dims.rank) {
     const Dim &last = dims.at[dims.rank - 1];
     const auto row = static_cast<int64_t>(copy.elementBytes);
@@ -96,7 +96,7 @@ Status Copying::copyArray(StridedCopy &copy, Dims &dims) {
   if (!dims.rank)
     return element(copy);
   return forEachBox(
-      copy, dims, /*isFill=*/false,
+      copy, dims, sides, /*isFill=*/false,
       [&](const StridedCopy &box, const Sides &sides) {
         return box.rank ? copyPart(box, sides) : element(box);
       },
@@ -126,13 +126,14 @@ Status gpuasync::copyArray(Frame &frame, Stream &stream,
                            uint32_t elementBytes) {
   if (!elementBytes)
     return Status();
-  Extent from, to;
+  Sides sides;
   if (__builtin_expect(rank && (!sourceStrides || !destinationStrides), 0))
     return makeStatus(GPUASYNC_INVALID_ARGUMENT, "null strides");
-  RETURN_IF_ERROR(checkExtent(sizes, sourceStrides, rank, elementBytes, from));
   RETURN_IF_ERROR(
-      checkExtent(sizes, destinationStrides, rank, elementBytes, to));
-  if (!to.bytes())
+      checkExtent(sizes, sourceStrides, rank, elementBytes, sides.from));
+  RETURN_IF_ERROR(
+      checkExtent(sizes, destinationStrides, rank, elementBytes, sides.to));
+  if (!sides.to.bytes())
     return Status();
   Dims dims;
   makeDims(sizes, destinationStrides, sourceStrides, rank, elementBytes, dims);
@@ -140,7 +141,7 @@ Status gpuasync::copyArray(Frame &frame, Stream &stream,
   copy.destination = destination;
   copy.source = source;
   copy.elementBytes = elementBytes;
-  return Copying(frame, stream, site).copyArray(copy, dims);
+  return Copying(frame, stream, site).copyArray(copy, dims, sides);
 }
 
 extern "C" {

@@ -13,12 +13,8 @@ extern "C" uint64_t gpuasync_extent(gpuasync_frame *memory,
                                     const int64_t *strides, uint32_t rank,
                                     uint64_t elementBytes,
                                     uint32_t siteIndex) noexcept {
-  Frame *frame = Frame::of(memory);
-  const gpuasync_site *site = frame->siteAt(siteIndex);
-  if (!frame->usable())
-    return 0;
   Extent extent;
-  bool ok = frame->run(site, [&]() -> Status {
+  bool ok = Frame::enter(memory, siteIndex, [&](Frame &, auto *) -> Status {
     RETURN_IF_ERROR(checkExtent(sizes, strides, rank, elementBytes, extent));
     if (extent.low)
       return makeStatus(GPUASYNC_UNSUPPORTED,

@@ -77,9 +77,9 @@ Status gpuasync::fillArray(Frame &frame, Stream &stream,
   if (__builtin_expect(!pattern || (rank && !strides), 0))
     return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                       pattern ? "null strides" : "null pattern");
-  Extent extent;
-  RETURN_IF_ERROR(checkExtent(sizes, strides, rank, elementBytes, extent));
-  if (!extent.bytes())
+  Sides sides;
+  RETURN_IF_ERROR(checkExtent(sizes, strides, rank, elementBytes, sides.to));
+  if (!sides.to.bytes())
     return Status();
   Dims dims;
   makeDims(sizes, strides, strides, rank, elementBytes, dims);
@@ -91,11 +91,24 @@ Status gpuasync::fillArray(Frame &frame, Stream &stream,
   Filling filling(frame, stream, site);
   const char *bytes = static_cast<const char *>(pattern);
   return filling.forEachBox(
-      first, dims, /*isFill=*/true,
-      [&](StridedCopy &box, const Sides &sides) {
-        return filling.fillBox(box, sides, bytes);
+      first, dims, sides, /*isFill=*/true,
+      [&](StridedCopy &box, const Sides &its) {
+        return filling.fillBox(box, its, bytes);
       },
       [&](const StridedCopy &box) { return filling.fillByBytes(box, bytes); });
+}
+
+Status gpuasync::fillRow(Frame &frame, Stream &stream,
+                         const gpuasync_site *site, void *destination,
+                         uint64_t count, const void *pattern,
+                         uint32_t elementBytes) {
+  if (__builtin_expect(count > INT64_MAX, 0))
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                      "too large: %ju elements of %u bytes", count,
+                      elementBytes);
+  const auto size = static_cast<int64_t>(count), stride = int64_t(1);
+  return fillArray(frame, stream, site, destination, &stride, &size, 1, pattern,
+                   elementBytes);
 }
 
 extern "C" {
@@ -104,15 +117,10 @@ void gpuasync_memset(gpuasync_frame *memory, gpuasync_stream *stream,
                      void *destination, const void *pattern,
                      uint32_t elementBytes, uint64_t count,
                      uint32_t siteIndex) noexcept {
-  if (Frame *frame = Frame::of(memory);
-      __builtin_expect(count > INT64_MAX, 0) && frame->usable())
-    return frame->fail(makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                                  "too large: %ju elements of %u bytes", count,
-                                  elementBytes),
-                       frame->siteAt(siteIndex));
-  int64_t size = static_cast<int64_t>(count), stride = 1;
-  gpuasync_memset_strided(memory, stream, destination, &stride, &size, 1,
-                          pattern, elementBytes, siteIndex);
+  transfer(memory, stream, siteIndex, [&](Frame &frame, auto *site) {
+    return fillRow(frame, *stream, site, destination, count, pattern,
+                   elementBytes);
+  });
 }
 
 void gpuasync_memset_strided(gpuasync_frame *memory, gpuasync_stream *stream,

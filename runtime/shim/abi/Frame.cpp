@@ -125,9 +125,12 @@ loadModules(DeviceUse &use, const gpuasync_function &function) {
                         function.program->moduleCount);
     if (use.instance->modules[index].functions.load(std::memory_order_acquire))
       use.slot->counters.hits.add(1);
-    else
-      RETURN_IF_ERROR(
-          loadModule(*use.context, {&pin, &function, /*loading=*/true}, index));
+    else if (Status status = use.context->modules.load(
+                 {&pin, &function, /*loading=*/true}, index);
+             !status.ok()) {
+      use.slot->counters.misses.add(1);
+      return use.context->noteFault(std::move(status));
+    }
     pin.use(index, epoch.load(std::memory_order_relaxed));
   }
   return Status();
@@ -168,7 +171,8 @@ static Status bindToPin(DeviceUse &use) {
 prepareDevice(DeviceUse &use, const gpuasync_function &function) {
   // Before the function does anything, on the host too: what calls have left
   // unfinished may be writing its memory.
-  if (__builtin_expect(!use.context->abandoned.isEmpty(), 0) &&
+  if (__builtin_expect(use.context->abandoned.load(std::memory_order_relaxed),
+                       0) &&
       !(function.flags & GPUASYNC_FUNCTION_ENQUEUES))
     RETURN_IF_ERROR(use.context->waitForAbandoned(callDeadline()));
   if (use.context->retiredCount.load(std::memory_order_relaxed))
@@ -660,8 +664,7 @@ int32_t gpuasync_frame_enter(gpuasync_frame *memory,
 
 gpuasync_status *gpuasync_frame_leave(gpuasync_frame *memory) noexcept {
   Frame *frame = Frame::of(memory);
-  if (!(refusal.load(std::memory_order_relaxed) &
-        (RefuseForked | RefuseExiting))) {
+  if (!hasEnded()) {
     leave(*frame);
     endSpans(*frame);
   } else if (!frame->left && frame->thread) {
@@ -689,8 +692,7 @@ void gpuasync_frame_leave_or_abort(gpuasync_frame *frame) noexcept {
 
 void gpuasync_frame_suspend(gpuasync_frame *memory) noexcept {
   Frame *frame = Frame::of(memory);
-  if (frame->current && !(refusal.load(std::memory_order_relaxed) &
-                          (RefuseForked | RefuseExiting)))
+  if (frame->current && !hasEnded())
     frame->current->device->suspend();
 }
 

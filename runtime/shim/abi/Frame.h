@@ -134,13 +134,20 @@ struct Frame : OpenFrame {
          site);
     return false;
   }
+  /// The body of an entry: `body(frame, site)`, unless the frame failed. True
+  /// if it is ok.
+  template <typename Body>
+  [[gnu::always_inline]] static bool enter(gpuasync_frame *memory,
+                                           uint32_t siteIndex, Body body) {
+    Frame &frame = *of(memory);
+    const gpuasync_site *site = frame.siteAt(siteIndex);
+    return frame.usable() && frame.run(site, [&] { return body(frame, site); });
+  }
   /// False in a failed frame and in a forked child.
   bool usable() { return __builtin_expect(!failed, 1) && canCallDriver(); }
   /// False in a forked child, and where the process ends.
   bool canCallDriver() {
-    if (__builtin_expect(refusal.load(std::memory_order_relaxed) &
-                             (RefuseForked | RefuseExiting),
-                         0)) {
+    if (__builtin_expect(hasEnded(), 0)) {
       fail(checkRefusal(), nullptr);
       return false;
     }
@@ -150,6 +157,10 @@ struct Frame : OpenFrame {
   bool holds(const Stream *stream) const {
     return stream && (stream->frame == this ||
                       (stream->aliasOf && stream->aliasOf->frame == this));
+  }
+  /// The same; fails the frame if it is not.
+  bool holdsOrFails(Stream *stream, const gpuasync_site *site) {
+    return holds(stream) || ownsOther(stream, site);
   }
   /// The program gives back a stream, which is off the list. `idle`: its work
   /// is over.

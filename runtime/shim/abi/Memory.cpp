@@ -28,12 +28,8 @@ void *gpuasync_alloc(gpuasync_frame *memory, uint32_t device,
                      uint32_t siteIndex) noexcept {
   Frame *frame = Frame::of(memory);
   const gpuasync_site *site = frame->siteAt(siteIndex);
-  if (!frame->usable())
+  if (!frame->usable() || (stream && !frame->holdsOrFails(stream, site)))
     return nullptr;
-  if (stream && !frame->holds(stream)) {
-    (void)frame->owns(stream, site); // says what is wrong
-    return nullptr;
-  }
   PoolAllocation *block = nullptr;
   bool ok = frame->run(site, [&]() -> Status {
     DeviceUse *use = nullptr;
@@ -63,10 +59,9 @@ void gpuasync_dealloc(gpuasync_frame *memory, uint32_t device,
                       uint32_t siteIndex) noexcept {
   Frame *frame = Frame::of(memory);
   const gpuasync_site *site = frame->siteAt(siteIndex);
-  if (!pointer || !frame->usable())
+  if (!pointer || !frame->usable() ||
+      (stream && !frame->holdsOrFails(stream, site)))
     return;
-  if (stream && !frame->holds(stream))
-    return (void)frame->owns(stream, site); // says what is wrong
   frame->run(site, [&]() -> Status {
     DeviceUse *use = nullptr;
     RETURN_IF_ERROR(enterDevice(*frame, device, stream, use));
@@ -116,11 +111,9 @@ extern "C" {
 
 void gpuasync_host_register(gpuasync_frame *memory, void *pointer,
                             uint64_t bytes, uint32_t siteIndex) noexcept {
-  Frame *frame = Frame::of(memory);
-  const gpuasync_site *site = frame->siteAt(siteIndex);
-  if (!frame->usable() || !bytes)
+  if (!bytes)
     return;
-  frame->run(site, [&]() -> Status {
+  Frame::enter(memory, siteIndex, [&](Frame &frame, auto *site) -> Status {
     if (!pointer)
       return makeStatus(GPUASYNC_INVALID_ARGUMENT, "null pointer");
     if (bytes > INT64_MAX ||
@@ -130,27 +123,25 @@ void gpuasync_host_register(gpuasync_frame *memory, void *pointer,
     // Who frees memory by another name does not see whether it is empty.
     RETURN_IF_ERROR(checkHostMemory(pointer, extentOf(bytes), "registration",
                                     /*isPlace=*/true));
-    if (frame->capture)
+    if (frame.capture)
       return refuseCaptured("a registration of host memory",
                             "register it before the capture");
-    return registerOnAll(*frame, static_cast<char *>(pointer), bytes, site);
+    return registerOnAll(frame, static_cast<char *>(pointer), bytes, site);
   });
 }
 
 void gpuasync_host_unregister(gpuasync_frame *memory, void *pointer,
                               uint32_t siteIndex) noexcept {
-  Frame *frame = Frame::of(memory);
-  const gpuasync_site *site = frame->siteAt(siteIndex);
-  if (!pointer || !frame->usable())
+  if (!pointer)
     return;
-  frame->run(site, [&]() -> Status {
-    if (frame->capture)
+  Frame::enter(memory, siteIndex, [&](Frame &frame, auto *) -> Status {
+    if (frame.capture)
       return refuseCaptured("the end of a registration",
                             "end it after the last run of the graph");
-    RETURN_IF_ERROR(frame->flush());
+    RETURN_IF_ERROR(frame.flush());
     Status first;
-    frame->forEachDevice([&](DeviceUse &use) {
-      Status status = frame->makeCurrent(use);
+    frame.forEachDevice([&](DeviceUse &use) {
+      Status status = frame.makeCurrent(use);
       if (status.ok())
         status = use.context->registrations.remove(use, pointer);
       if (first.ok())

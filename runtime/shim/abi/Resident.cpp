@@ -14,19 +14,17 @@ extern "C" {
 void *gpuasync_resident(gpuasync_frame *memory, uint32_t device,
                         const void *pointer, uint64_t bytes,
                         uint32_t siteIndex) noexcept {
-  Frame *frame = Frame::of(memory);
-  if (!frame->usable())
-    return nullptr;
   PoolAllocation *copy = nullptr;
-  bool ok = frame->run(frame->siteAt(siteIndex), [&]() -> Status {
+  auto body = [&](Frame &frame, const gpuasync_site *) -> Status {
     DeviceUse *use = nullptr;
-    RETURN_IF_ERROR(frame->enterDevice(device, use));
+    RETURN_IF_ERROR(frame.enterDevice(device, use));
     bool isReached = false;
     RETURN_IF_ERROR(
         use->context->uploads.checkResident(pointer, bytes, isReached));
     return isReached ? Status()
-                     : findResident(*frame, *use, pointer, bytes, copy);
-  });
+                     : findResident(frame, *use, pointer, bytes, copy);
+  };
+  const bool ok = Frame::enter(memory, siteIndex, body);
   if (!ok)
     return nullptr;
   return copy ? copy->pointer : const_cast<void *>(pointer);

@@ -171,40 +171,37 @@ extern "C" {
 
 gpuasync_stream *gpuasync_stream_create(gpuasync_frame *memory, uint32_t device,
                                         uint32_t siteIndex) noexcept {
-  Frame *frame = Frame::of(memory);
-  const gpuasync_site *site = frame->siteAt(siteIndex);
   Stream *stream = nullptr;
-  DeviceUse *use = nullptr;
-  if (!frame->usable() || !frame->run(site, [&]() -> Status {
-        RETURN_IF_ERROR(frame->enterDevice(device, use));
-        if (frame->region && (stream = frame->region->takeGiven()))
-          return Status();
-        if (frame->ended.count >= 16)
-          frame->reapEnded();
-        return frame->capture ? frame->capture->takeStream(*frame, stream)
-                              : use->context->streams.take(use->slot, stream);
-      }))
-    return nullptr;
-  frame->take(*stream, *use);
-  use->slot->counters.streams.create();
+  Frame::enter(memory, siteIndex, [&](Frame &frame, auto *) -> Status {
+    DeviceUse *use = nullptr;
+    RETURN_IF_ERROR(frame.enterDevice(device, use));
+    stream = frame.region ? frame.region->takeGiven() : nullptr;
+    if (!stream && frame.ended.count >= 16)
+      frame.reapEnded();
+    if (!stream)
+      RETURN_IF_ERROR(frame.capture
+                          ? frame.capture->takeStream(frame, stream)
+                          : use->context->streams.take(use->slot, stream));
+    frame.take(*stream, *use);
+    use->slot->counters.streams.create();
+    return Status();
+  });
   return stream;
 }
 
 gpuasync_stream *gpuasync_stream_external(gpuasync_frame *memory,
                                           uint32_t device, void *native,
                                           uint32_t siteIndex) noexcept {
-  Frame *frame = Frame::of(memory);
-  const gpuasync_site *site = frame->siteAt(siteIndex);
   Stream *stream = nullptr;
-  DeviceUse *use = nullptr;
-  if (!frame->usable() || !frame->run(site, [&]() -> Status {
-        RETURN_IF_ERROR(frame->enterDevice(device, use));
-        // It may turn out to be captured.
-        RETURN_IF_ERROR(frame->flush());
-        return wrapExternal(*frame, *use, native, stream);
-      }))
-    return nullptr;
-  frame->take(*stream, *use);
+  Frame::enter(memory, siteIndex, [&](Frame &frame, auto *) -> Status {
+    DeviceUse *use = nullptr;
+    RETURN_IF_ERROR(frame.enterDevice(device, use));
+    // It may turn out to be captured.
+    RETURN_IF_ERROR(frame.flush());
+    RETURN_IF_ERROR(wrapExternal(frame, *use, native, stream));
+    frame.take(*stream, *use);
+    return Status();
+  });
   return stream;
 }
 
@@ -229,8 +226,8 @@ void gpuasync_stream_destroy(gpuasync_frame *memory, gpuasync_stream *stream,
   const gpuasync_site *site = frame->siteAt(siteIndex);
   if (!stream || !frame->usable())
     return;
-  if (!frame->holds(stream))
-    return (void)frame->owns(stream, site); // says what is wrong
+  if (!frame->holdsOrFails(stream, site))
+    return;
   const bool idle = (flags & GPUASYNC_STREAM_IDLE) || stream->timeline.isIdle();
   frame->resolveAliases(*stream, idle);
   unlink(frame->streams, stream);
@@ -270,10 +267,8 @@ int32_t gpuasync_stream_synchronize(gpuasync_frame *memory,
   if (!frame->usable())
     return frame->failed;
   for (uint32_t i = 0; i < count; ++i)
-    if (!streams || !frame->holds(streams[i])) {
-      (void)frame->owns(streams ? streams[i] : nullptr, site);
+    if (!frame->holdsOrFails(streams ? streams[i] : nullptr, site))
       return frame->failed;
-    }
   return waitInFrame(frame, site,
                      [&] { return hostWait(*frame, streams, count); });
 }
@@ -282,12 +277,8 @@ int32_t gpuasync_stream_query(gpuasync_frame *memory, gpuasync_stream *stream,
                               uint32_t siteIndex) noexcept {
   Frame *frame = Frame::of(memory);
   const gpuasync_site *site = frame->siteAt(siteIndex);
-  if (!frame->usable())
+  if (!frame->usable() || !frame->holdsOrFails(stream, site))
     return 0;
-  if (!frame->holds(stream)) {
-    (void)frame->owns(stream, site); // says what is wrong
-    return 0;
-  }
   bool done = false;
   return frame->run(site, [&]() -> Status {
     if (frame->capture)
@@ -314,14 +305,12 @@ gpuasync_event *gpuasync_event_record(gpuasync_frame *memory,
 
 void gpuasync_event_destroy(gpuasync_frame *memory, gpuasync_event *handle,
                             uint32_t siteIndex) noexcept {
-  Frame *frame = Frame::of(memory);
-  const gpuasync_site *site = frame->siteAt(siteIndex);
-  if (!handle || !frame->usable())
+  if (!handle)
     return;
-  frame->run(site, [&]() -> Status {
+  Frame::enter(memory, siteIndex, [&](Frame &frame, auto *) -> Status {
     Event *event = nullptr;
-    RETURN_IF_ERROR(checkOwn(*frame, handle, event));
-    giveBack(*frame, *event);
+    RETURN_IF_ERROR(checkOwn(frame, handle, event));
+    giveBack(frame, *event);
     return Status();
   });
 }
@@ -372,7 +361,7 @@ gpuasync_event *gpuasync_event_import(gpuasync_frame *memory,
     return nullptr;
   if (!frame->usable()) {
     // Owned by the callee even when it failed at enter.
-    if (!(refusal.load() & (RefuseForked | RefuseExiting)))
+    if (!hasEnded())
       gpuasync_event_release(handle);
     return nullptr;
   }
@@ -419,8 +408,7 @@ gpuasync_status *gpuasync_event_wait(gpuasync_event *handle) noexcept {
 }
 
 void gpuasync_event_release(gpuasync_event *handle) noexcept {
-  if (!handle || (refusal.load(std::memory_order_relaxed) &
-                  (RefuseForked | RefuseExiting)))
+  if (!handle || hasEnded())
     return;
   Event *event = Event::of(handle);
   if (!event->isCurrent(handle) || event->frame)

@@ -116,13 +116,9 @@ extern "C" void gpuasync_tensor_map_encode(gpuasync_frame *memory,
                                            uint32_t rank, const int64_t *box,
                                            const gpuasync_tensor_format *format,
                                            uint32_t siteIndex) noexcept {
-  Frame *frame = Frame::of(memory);
-  const gpuasync_site *site = frame->siteAt(siteIndex);
-  if (!frame->usable())
-    return;
-  frame->run(site, [&]() -> Status {
+  Frame::enter(memory, siteIndex, [&](Frame &frame, auto *) -> Status {
     DeviceUse *use = nullptr;
-    RETURN_IF_ERROR(frame->enterDevice(device, use));
+    RETURN_IF_ERROR(frame.enterDevice(device, use));
     if (!map || !base || !sizes || !strides || !box || !format)
       return makeStatus(GPUASYNC_INVALID_ARGUMENT, "null argument");
     return encode(*use->context, map, base, sizes, strides, rank, box, *format);

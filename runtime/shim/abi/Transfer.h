@@ -59,18 +59,15 @@ struct Transfer {
   }
   /// Calls `whole(box, sides)` for boxes of an array that drivers take, whose
   /// sides are each of one kind, and `element(box)` for elements of which a
-  /// side is not. `first` is the box of the first element.
+  /// side is not. `first` is the box of the first element, `sides` has the
+  /// extents of the array.
   template <typename Whole, typename Element>
-  Status forEachBox(const StridedCopy &first, const Dims &dims, bool isFill,
-                    Whole whole, Element element) {
-    Sides sides;
-    if (dims.rank > StridedCopy::maxRank) {
-      // An error comes before any of its boxes is enqueued.
-      sides.from = extentOf(dims, /*destination=*/false, first.elementBytes);
-      sides.to = extentOf(dims, /*destination=*/true, first.elementBytes);
+  Status forEachBox(const StridedCopy &first, const Dims &dims, Sides sides,
+                    bool isFill, Whole whole, Element element) {
+    // An error comes before any of its boxes is enqueued.
+    if (dims.rank > StridedCopy::maxRank)
       RETURN_IF_ERROR(
           classify({first.destination, first.source, 0}, sides, isFill));
-    }
     for (Boxes boxes(dims, StridedCopy::maxRank); !boxes.done(); boxes.next()) {
       StridedCopy box;
       bool isWhole = false;
@@ -130,6 +127,10 @@ Status fillArray(Frame &frame, Stream &stream, const gpuasync_site *site,
                  void *destination, const int64_t *strides,
                  const int64_t *sizes, uint32_t rank, const void *pattern,
                  uint32_t elementBytes);
+/// Of elements side by side.
+Status fillRow(Frame &frame, Stream &stream, const gpuasync_site *site,
+               void *destination, uint64_t count, const void *pattern,
+               uint32_t elementBytes);
 
 } // namespace gpuasync
 

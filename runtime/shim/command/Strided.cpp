@@ -35,18 +35,6 @@ void gpuasync::makeDims(const int64_t *sizes, const int64_t *destinationStrides,
   }
 }
 
-Extent gpuasync::extentOf(const Dims &dims, bool destination,
-                          uint64_t elementBytes) {
-  Extent extent = {0, static_cast<int64_t>(elementBytes)};
-  for (uint32_t i = 0; i < dims.rank; ++i) {
-    const Dim &dim = dims.at[i];
-    int64_t span =
-        (dim.size - 1) * (destination ? dim.destination : dim.source);
-    (span < 0 ? extent.low : extent.high) += span;
-  }
-  return extent;
-}
-
 uint64_t gpuasync::denseStrides(const StridedCopy &copy, int64_t *strides) {
   uint64_t bytes = copy.elementBytes;
   for (uint32_t i = copy.rank; i-- > 0;) {

@@ -34,9 +34,6 @@ void makeDims(const int64_t *sizes, const int64_t *destinationStrides,
               const int64_t *sourceStrides, uint32_t rank,
               uint32_t elementBytes, Dims &out);
 
-/// The bytes that one side of an access touches, relative to its first element.
-Extent extentOf(const Dims &dims, bool destination, uint64_t elementBytes);
-
 /// Returns the bytes that one side of an access touches, relative to its first
 /// element.
 inline Extent extentOf(const int64_t *sizes, const int64_t *strides,

@@ -360,14 +360,20 @@ Status gpuasync_context::forgetProgram(Registration *registration,
 // The end of a context
 //===----------------------------------------------------------------------===//
 
+static bool lockUntil(std::unique_lock<std::timed_mutex> &lock,
+                      const Deadline &deadline) {
+  if (deadline.timeoutNs >= 0)
+    return lock.try_lock_for(std::chrono::nanoseconds(deadline.left()));
+  lock.lock();
+  return true;
+}
+
 // Whoever asks meanwhile whether the context rests must find the stream, and
 // nobody may give it away: it stays on its list.
 Status gpuasync_context::waitForStreams(const Deadline &deadline,
                                         Status *failed, bool idleToo) {
   std::unique_lock<std::timed_mutex> one(waitMutex, std::defer_lock);
-  if (deadline.timeoutNs < 0)
-    one.lock();
-  else if (!one.try_lock_for(std::chrono::nanoseconds(deadline.left())))
+  if (!lockUntil(one, deadline))
     return makeStatus(GPUASYNC_TIMEOUT, "timed out");
   const uint64_t round = ++waitRounds;
   while (!lost.load()) {
@@ -407,14 +413,13 @@ Status gpuasync_context::waitForAbandoned(const Deadline &deadline) {
                     open);
   };
   std::unique_lock<std::timed_mutex> one(waitMutex, std::defer_lock);
-  if (deadline.timeoutNs < 0)
-    one.lock();
-  else if (!one.try_lock_for(std::chrono::nanoseconds(deadline.left())))
+  if (!lockUntil(one, deadline))
     return giveUp();
-  while (!abandoned.isEmpty() && !lost.load()) {
+  while (abandoned.load(std::memory_order_relaxed) && !lost.load()) {
     bool done = false;
     Status status;
-    if (Stream *stream = streams.beginWaitForAbandoned()) {
+    if (Stream *stream =
+            streams.beginWait(waitRounds, StreamPool::Waited::Abandoned)) {
       status = timepoints.wait(stream->timeline.whenIdle(), deadline, done);
       streams.endWait(stream, waitRounds);
     } else if (Event *event = events.takeAbandoned()) {
@@ -427,7 +432,7 @@ Status gpuasync_context::waitForAbandoned(const Deadline &deadline) {
         return status;
       predecessors.pop_back();
       predecessor->releasePart();
-      abandoned.remove();
+      abandoned.fetch_sub(1);
       continue;
     } else {
       break; // another thread has found it done just now
@@ -451,7 +456,7 @@ Status gpuasync_context::awaitAbandoned(const Deadline &deadline) {
   }
   const bool isClosed = !visit.has_value();
   // On a lost device nothing runs.
-  if (lost.load() || (isClosed ? !isLeftBehind.load() : abandoned.isEmpty()))
+  if (lost.load() || (isClosed ? !isLeftBehind.load() : !abandoned.load()))
     return Status();
   CurrentContext current(*this);
   Status status = std::move(current.status);
@@ -489,7 +494,7 @@ void gpuasync_context::reclaim() {
   uploads.destroy(alive);
   // Timepoints of free memory have events, so memory goes before them.
   memory.destroy(alive);
-  events.destroy(alive);
+  events.destroy();
   timepoints.destroy(alive);
   if (StreamMemory *pool = driver->extensions.memory; pool && alive)
     pool->trimMemory(0);

@@ -26,7 +26,7 @@ void gpuasync_context::release() {
   if (references.fetch_sub(1, std::memory_order_acq_rel) != 1)
     return;
   // A forked child and an exiting process leave everything as it is.
-  if (refusal.load() & (RefuseForked | RefuseExiting))
+  if (hasEnded())
     return;
   references.store(1, std::memory_order_relaxed); // for what close() retains
   for (int attempt = 0; state.load() != State::Closed; ++attempt) {
@@ -149,7 +149,7 @@ gpuasync_status *gpuasync_context_close(gpuasync_context *context) noexcept {
   if (!context)
     return nullArgument("gpuasync_context_close").release();
   // After the shutdown too: it is closed then.
-  if ((refusal.load() & (RefuseForked | RefuseExiting)) || insideCallback)
+  if (hasEnded() || insideCallback)
     return checkRefusal().release();
   return guard([&] { return context->close(); }).release();
 }
@@ -168,28 +168,20 @@ gpuasync_status *gpuasync_context_trim(gpuasync_context *context,
 gpuasync_status *gpuasync_context_wait_abandoned(gpuasync_context *context,
                                                  double seconds) noexcept {
   // After the shutdown too, which may have left work behind.
-  if ((refusal.load() & (RefuseForked | RefuseExiting)) || insideCallback)
+  if (hasEnded() || insideCallback)
     return checkRefusal().release();
   return guard([&]() -> Status {
            const Deadline deadline(seconds < 0 ? -1
                                                : toNanoseconds(seconds, 1e9));
            if (context)
              return context->awaitAbandoned(deadline);
-           std::vector<gpuasync_context *> all;
-           {
-             std::lock_guard<std::mutex> lock(process().mutex);
-             all = process().contexts;
-             for (gpuasync_context *each : all)
-               each->retainPart();
-           }
            Status first;
-           for (gpuasync_context *each : all) {
+           forEachContext([&](gpuasync_context &each) {
              Status status =
-                 guard([&] { return each->awaitAbandoned(deadline); });
+                 guard([&] { return each.awaitAbandoned(deadline); });
              if (first.ok())
                first = std::move(status);
-             each->releasePart();
-           }
+           });
            return first;
          })
       .release();
@@ -341,7 +333,7 @@ gpuasync_context_stream_synchronize(gpuasync_stream *stream) noexcept {
 }
 
 void gpuasync_context_stream_destroy(gpuasync_stream *stream) noexcept {
-  if (!stream || (refusal.load() & (RefuseForked | RefuseExiting)))
+  if (!stream || hasEnded())
     return;
   gpuasync_context *context = stream->context;
   if (!context->streams.giveEmbedder(stream))
@@ -374,29 +366,19 @@ int32_t gpuasync_process_forked(void) noexcept { return isForked(); }
 gpuasync_status *gpuasync_shutdown(void) noexcept {
   Status refused = checkRefusal();
   if (!refused.ok())
-    return refused.code() == GPUASYNC_SHUT_DOWN &&
-                   !(refusal.load() & (RefuseForked | RefuseExiting))
+    return refused.code() == GPUASYNC_SHUT_DOWN && !hasEnded()
                ? nullptr
                : refused.release();
   return entry([&]() -> Status {
-    Process &shared = process();
-    std::vector<gpuasync_context *> open;
-    {
-      std::lock_guard<std::mutex> lock(shared.mutex);
-      open = shared.contexts;
-      for (gpuasync_context *context : open)
-        context->retainPart();
-    }
     Status first;
     bool all = true;
-    for (gpuasync_context *context : open) {
-      Status status = guard([&] { return context->close(); });
+    forEachContext([&](gpuasync_context &context) {
+      Status status = guard([&] { return context.close(); });
       if (first.ok() && !status.ok())
-        first = makeStatus(status.code(), "%s: %s", context->device.c_str(),
+        first = makeStatus(status.code(), "%s: %s", context.device.c_str(),
                            status.message());
-      all &= context->state.load() == gpuasync_context::State::Closed;
-      context->releasePart();
-    }
+      all &= context.state.load() == gpuasync_context::State::Closed;
+    });
     if (!all)
       return first; // it can be repeated
     dropClosedDefaults();

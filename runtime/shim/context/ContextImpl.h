@@ -51,7 +51,6 @@ struct gpuasync_context : gpuasync::ContextPools {
   alignas(64) std::atomic<State> state{State::Open};
   /// Who closes it.
   std::atomic<const gpuasync::ThreadState *> closedBy{nullptr};
-  bool registered = false; ///< on Process::contexts
   /// It was closed while its work went on, which is not known to have ended.
   std::atomic<bool> isLeftBehind{false};
   /// Process::contexts has a part of it for that; under Process::mutex.
@@ -161,6 +160,24 @@ struct gpuasync_context : gpuasync::ContextPools {
 };
 
 namespace gpuasync {
+
+/// Calls `visit(gpuasync_context &)` with each context that is open, or was
+/// closed while its work went on. None goes meanwhile, and no lock is held.
+template <typename Visit>
+void forEachContext(Visit visit) {
+  std::vector<gpuasync_context *> all;
+  {
+    std::lock_guard<std::mutex> lock(process().mutex);
+    all = process().contexts;
+    // Not a reference: somebody may be giving up the last one just now.
+    for (gpuasync_context *each : all)
+      each->retainPart();
+  }
+  for (gpuasync_context *each : all) {
+    visit(*each);
+    each->releasePart();
+  }
+}
 
 /// Makes the context current for a scope outside any frame, and folds the
 /// driver calls made meanwhile into the thread's counters.

@@ -101,7 +101,7 @@ static void beginBehindOthers(gpuasync_context &context) {
       continue;
     context.predecessors.push_back(other);
     other->retainPart();
-    context.abandoned.add();
+    context.abandoned.fetch_add(1);
   }
 }
 
@@ -151,7 +151,6 @@ Status gpuasync::openOn(Driver &driver, int32_t ordinal, void *adopted,
     if (other.pausedBy)
       context->pausedBy = other.pausedBy;
   });
-  context->registered = true;
   out = context.release();
   return Status();
 }
@@ -451,22 +450,6 @@ Status gpuasync::makePin(ThreadState &thread, gpuasync_context &context,
   return Status();
 }
 
-Status gpuasync::loadModule(gpuasync_context &context, const Entering &entering,
-                            uint32_t index) {
-  ThreadContext &slot = *entering.pin->slot;
-  ModuleCache::Outcome outcome;
-  Status status =
-      context.modules.load(*entering.pin->instance, index, entering, outcome);
-  if (!status.ok()) {
-    slot.counters.misses.add(1);
-    return context.noteFault(std::move(status));
-  }
-  if (outcome.attached)
-    slot.counters.modules.create();
-  (outcome.loaded ? slot.counters.misses : slot.counters.hits).add(1);
-  return Status();
-}
-
 /// See gpuasync_program_release.
 static Status releaseProgram(const gpuasync_program &program) {
   auto *registration = static_cast<Registration *>(
@@ -480,7 +463,6 @@ static Status releaseProgram(const gpuasync_program &program) {
   };
   const Deadline deadline = callDeadline();
   const ThreadState *thread = &threadState();
-  std::vector<gpuasync_context *> contexts;
   {
     std::unique_lock<std::mutex> lock(shared.mutex);
     // Of two threads the second says what comes of it too.
@@ -499,20 +481,19 @@ static Status releaseProgram(const gpuasync_program &program) {
     }
     if (!isKnown() || registration->program != &program)
       return Status();
-    contexts = shared.contexts;
     registration->releasing = thread;
-    // Not a reference: somebody may be giving up the last one just now.
-    for (gpuasync_context *context : contexts)
-      context->retainPart();
   }
-  Status first;
-  for (gpuasync_context *context : contexts) {
-    Status status =
-        guard([&] { return context->forgetProgram(registration, deadline); });
-    if (first.ok())
-      first = std::move(status);
-    context->releasePart();
-  }
+  // Without memory for the list it can be repeated.
+  Status first = guard([&] {
+    Status status;
+    forEachContext([&](gpuasync_context &context) {
+      Status each =
+          guard([&] { return context.forgetProgram(registration, deadline); });
+      if (status.ok())
+        status = std::move(each);
+    });
+    return status;
+  });
   std::lock_guard<std::mutex> lock(shared.mutex);
   registration->releasing = nullptr;
   if (!first.ok())

@@ -34,11 +34,6 @@ void dropClosedDefaults();
 Status makePin(ThreadState &thread, gpuasync_context &context,
                Registration &registration, bool inside, Pin *&out, bool &held);
 
-/// Loads one module into the instance of the frame that is being entered and
-/// counts it. The context is current.
-Status loadModule(gpuasync_context &context, const Entering &entering,
-                  uint32_t index);
-
 /// Opens a context on a device of a driver. `adopted`: the caller's context to
 /// open it in, or null.
 Status openOn(Driver &driver, int32_t ordinal, void *adopted,

@@ -133,9 +133,6 @@ ModuleKey ModuleCache::makeKey(const Registration &registration, uint32_t index,
 // Loading
 //===----------------------------------------------------------------------===//
 
-// An image that the driver refuses (a machine code that it does not know after
-// all, say) makes way for the next best; what each was refused for is kept, and
-// told if none is left.
 Status Instance::refuseLaunch(const gpuasync_site *site) const {
   if (!site)
     return makeStatus(GPUASYNC_INVALID_ARGUMENT,
@@ -152,18 +149,20 @@ Status Instance::refuseLaunch(const gpuasync_site *site) const {
                     program->modules[site->module].name);
 }
 
-Status ModuleCache::load(Instance &instance, uint32_t index,
-                         const Entering &entering, Outcome &outcome) {
-  outcome = {};
-  const gpuasync_module &module = instance.program->modules[index];
+// An image that the driver refuses (a machine code that it does not know after
+// all, say) makes way for the next best; what each was refused for is kept, and
+// told if none is left.
+Status ModuleCache::load(const Entering &entering, uint32_t index) {
+  const gpuasync_module &module =
+      entering.pin->instance->program->modules[index];
   std::vector<const gpuasync_image *> images =
       rankImages(context.kind, context.ordinal, module);
   if (images.empty())
-    return loadImage(instance, index, nullptr, entering, outcome);
+    return loadImage(entering, index, nullptr);
   Status first;
   std::string reasons;
   for (const gpuasync_image *image : images) {
-    Status status = loadImage(instance, index, image, entering, outcome);
+    Status status = loadImage(entering, index, image);
     if (status.ok() || status.code() == GPUASYNC_OUT_OF_MEMORY ||
         status.code() == GPUASYNC_DEVICE_LOST ||
         status.code() == GPUASYNC_SHUT_DOWN)
@@ -193,14 +192,17 @@ void ModuleCache::detach(Instance::Slot &slot) {
   slot.functions.store(nullptr, std::memory_order_relaxed);
 }
 
-Status ModuleCache::loadImage(Instance &instance, uint32_t index,
-                              const gpuasync_image *image,
-                              const Entering &entering, Outcome &outcome) {
+Status ModuleCache::loadImage(const Entering &entering, uint32_t index,
+                              const gpuasync_image *image) {
+  Instance &instance = *entering.pin->instance;
+  Counters &counters = entering.pin->slot->counters;
   Instance::Slot &slot = instance.modules[index];
   const ThreadState *self = &threadState();
   std::unique_lock<std::mutex> lock(mutex);
-  if (slot.functions.load(std::memory_order_relaxed))
+  if (slot.functions.load(std::memory_order_relaxed)) {
+    counters.hits.add(1);
     return Status();
+  }
   std::shared_ptr<ModuleMaker> used;
   if (policy && !(image && image->format == GPUASYNC_IMAGE_DATA))
     used = policy->maker();
@@ -223,8 +225,9 @@ Status ModuleCache::loadImage(Instance &instance, uint32_t index,
     }
     if (entry->state == LoadedModule::State::Failed)
       return copyStatus(entry->error);
+    counters.hits.add(1);
     if (!slot.module) {
-      outcome.attached = true;
+      counters.modules.create();
       attach(slot, *entry);
     } // else another thread gave it to this instance meanwhile
     return Status();
@@ -233,9 +236,9 @@ Status ModuleCache::loadImage(Instance &instance, uint32_t index,
       instance.program, &instance.program->modules[index], image, &entering};
   Entry entry;
   RETURN_IF_ERROR(make(std::move(key), source, used, lock, entry));
-  outcome.loaded = true;
+  counters.misses.add(1);
   if (!slot.module) {
-    outcome.attached = true;
+    counters.modules.create();
     attach(slot, *entry);
   } else if (!policy || !policy->keepsUnheld()) {
     // Another thread gave the instance another one meanwhile: the maker was

@@ -229,18 +229,13 @@ public:
   struct Totals {
     uint64_t entries = 0, bytes = 0, evictions = 0, compileNs = 0, loadNs = 0;
   };
-  struct Outcome {
-    bool loaded = false;   ///< this call loaded it
-    bool attached = false; ///< this call gave it to the instance
-  };
 
   /// Null: modules stay while a program holds them. Set before the first load.
   std::unique_ptr<ModulePolicy> policy;
 
-  /// Loads module `index` of the instance unless it is loaded. The context is
-  /// current and the calling thread is in `entering`.
-  Status load(Instance &instance, uint32_t index, const Entering &entering,
-              Outcome &outcome);
+  /// Loads module `index` into the instance of the frame that is being entered
+  /// unless it is loaded, and counts that. The context is current.
+  Status load(const Entering &entering, uint32_t index);
 
   /// Takes all modules from an instance that has been retired for good; their
   /// work is over. Those that nobody else holds and nothing keeps are marked
@@ -290,9 +285,8 @@ public:
   std::atomic<uint64_t> compileNs{0}, loadNs{0};
 
 private:
-  Status loadImage(Instance &instance, uint32_t index,
-                   const gpuasync_image *image, const Entering &entering,
-                   Outcome &outcome);
+  Status loadImage(const Entering &entering, uint32_t index,
+                   const gpuasync_image *image);
   /// Makes what `entry` needs; no lock is held.
   Status produce(LoadedModule &entry, const ModuleSource &source,
                  const std::shared_ptr<ModuleMaker> &maker) noexcept;

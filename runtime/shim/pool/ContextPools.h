@@ -10,7 +10,6 @@
 #define GPUASYNC_SHIM_POOL_CONTEXTPOOLS_H
 
 #include "device/DriverSlot.h"
-#include "shim/pool/Abandoned.h"
 #include "shim/pool/CallerStreams.h"
 #include "shim/pool/EventPool.h"
 #include "shim/pool/HostCopies.h"
@@ -39,7 +38,11 @@ struct ContextPools {
   std::atomic<gpuasync_status *> lost{nullptr};
   /// More than 0: something waits for an idle context.
   std::atomic<uint32_t> retiredCount{0};
-  AbandonedWork abandoned;
+  /// A call that ends with an error may leave work on the device that goes on
+  /// to read and write what the call was given. Later calls of the context
+  /// begin behind it. How many streams, events and contexts it is behind that
+  /// are not known to be done; the pools have them.
+  std::atomic<uint32_t> abandoned{0};
   uint32_t capabilities = 0;
   const int32_t ordinal;
   const uint64_t id;  ///< unique in the process

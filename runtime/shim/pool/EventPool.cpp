@@ -23,12 +23,9 @@ Status EventPool::takeShared(Event *&out) {
   lock.unlock();
   auto event = std::make_unique<Event>();
   event->context = &context.context;
-  Status status = context.driver->createEvent(event->native);
-  if (!status.ok())
-    return status;
+  RETURN_IF_ERROR(context.timepoints.takeEvent(event->native));
   lock.lock();
   all.push_back(event.get());
-  context.physicalEvents.fetch_add(1, std::memory_order_relaxed);
   out = event.release();
   return Status();
 }
@@ -45,7 +42,7 @@ void EventPool::abandon(Event *event) {
   event->frame = nullptr;
   event->previous = nullptr;
   std::lock_guard<std::mutex> lock(mutex);
-  context.abandoned.add();
+  context.abandoned.fetch_add(1);
   abandoned.append(event);
 }
 
@@ -56,7 +53,7 @@ Event *EventPool::takeAbandoned() {
 
 void EventPool::giveAbandoned(Event *event, bool reached) {
   if (reached) {
-    context.abandoned.remove();
+    context.abandoned.fetch_sub(1);
     return give(nullptr, event);
   }
   std::lock_guard<std::mutex> lock(mutex);
@@ -105,18 +102,13 @@ void EventPool::keepLabels(const Registration *gone) {
     event->origin.keepLabel(gone);
 }
 
-void EventPool::destroy(bool alive) {
+void EventPool::destroy() {
   {
     std::lock_guard<std::mutex> lock(mutex);
     idle = {};
     abandoned = {};
   }
-  for (Event *event : all) {
-    if (!event->native)
-      continue; // a close before this one came so far
-    if (alive)
-      context.driver->destroyEvent(event->native);
-    event->native = nullptr;
-    context.physicalEvents.fetch_sub(1);
-  }
+  for (Event *event : all)
+    if (event->native) // else a close before this one came so far
+      context.timepoints.giveEvent(std::exchange(event->native, nullptr));
 }

@@ -117,8 +117,7 @@ public:
       visit(event->origin);
   }
   /// At the context's end; exported ones stay what they are to their holders.
-  /// `alive`: the device is not lost.
-  void destroy(bool alive);
+  void destroy();
 
 private:
   static constexpr uint32_t maxIdlePerThread = 64;

@@ -540,14 +540,16 @@ void MemoryPool::keepLabels(const Registration *gone) {
 // What the context keeps for programs
 //===----------------------------------------------------------------------===//
 
-Status MemoryPool::takeKept(uint64_t bytes, PoolAllocation *&out) {
+Status MemoryPool::takeOwn(MemoryKind kind, uint64_t bytes,
+                           PoolAllocation *&out) {
   std::unique_lock<std::mutex> lock(mutex, std::defer_lock);
   bool enqueued = false;
-  Status status = obtain(lock, nullptr, bytes, MemoryKind::Device,
-                         /*captured=*/false, out, enqueued);
+  Status status =
+      obtain(lock, nullptr, bytes, kind, /*captured=*/false, out, enqueued);
   if (status.ok()) {
     out->bytes = bytes;
-    out->kept = true;
+    out->kept = kind == MemoryKind::Device;
+    out->uses = !out->kept;
   }
   return status;
 }
@@ -564,18 +566,6 @@ void MemoryPool::dropKept(PoolAllocation *block) {
 //===----------------------------------------------------------------------===//
 // Staging
 //===----------------------------------------------------------------------===//
-
-Status MemoryPool::takeStaging(uint64_t bytes, PoolAllocation *&out) {
-  std::unique_lock<std::mutex> lock(mutex, std::defer_lock);
-  bool enqueued = false;
-  Status status = obtain(lock, nullptr, bytes, MemoryKind::Pinned,
-                         /*captured=*/false, out, enqueued);
-  if (status.ok()) {
-    out->bytes = bytes;
-    out->uses = 1;
-  }
-  return status;
-}
 
 void MemoryPool::shareStaging(PoolAllocation *staging) {
   std::lock_guard<std::mutex> lock(mutex);

@@ -103,12 +103,16 @@ public:
 
   //===--- What the context keeps for programs
   /// Device memory, usable at once anywhere.
-  Status takeKept(uint64_t bytes, PoolAllocation *&out);
+  Status takeKept(uint64_t bytes, PoolAllocation *&out) {
+    return takeOwn(MemoryKind::Device, bytes, out);
+  }
   void dropKept(PoolAllocation *block); ///< nothing runs that uses it
 
   //===--- Staging
   /// Pinned memory with one use.
-  Status takeStaging(uint64_t bytes, PoolAllocation *&out);
+  Status takeStaging(uint64_t bytes, PoolAllocation *&out) {
+    return takeOwn(MemoryKind::Pinned, bytes, out);
+  }
   void shareStaging(PoolAllocation *staging); ///< one use more
   void
   dropStaging(PoolAllocation *staging);   ///< one use less; free after the last
@@ -159,6 +163,7 @@ private:
   Status obtain(std::unique_lock<std::mutex> &lock, Stream *stream,
                 uint64_t bytes, MemoryKind kind, bool captured,
                 PoolAllocation *&out, bool &enqueued);
+  Status takeOwn(MemoryKind kind, uint64_t bytes, PoolAllocation *&out);
   Status fromPool(std::unique_lock<std::mutex> &lock, Stream *stream,
                   uint64_t bytes, PoolAllocation *&out);
   Status fromDriver(std::unique_lock<std::mutex> &lock, MemoryKind kind,

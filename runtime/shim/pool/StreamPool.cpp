@@ -117,7 +117,7 @@ void StreamPool::give(ThreadContext *slot, Stream *stream, bool idle) {
   if (idle)
     return keepIdle(stream);
   if (stream->isAbandoned)
-    context.abandoned.add();
+    context.abandoned.fetch_add(1);
   pending.append(stream);
 }
 
@@ -155,7 +155,7 @@ bool StreamPool::reapOne(Stream *stream, bool &isLost) {
   stream->timeline.finish(/*withError=*/!status.ok());
   context.hostCopies->reap(*stream, /*idle=*/true);
   if (stream->isAbandoned)
-    context.abandoned.remove();
+    context.abandoned.fetch_sub(1);
   stream->isAbandoned = false;
   keepIdle(stream);
   return true;
@@ -214,7 +214,7 @@ bool StreamPool::giveEmbedder(Stream *stream) {
   // Its work may still run.
   if (!destroyed) {
     if (stream->isAbandoned)
-      context.abandoned.add();
+      context.abandoned.fetch_add(1);
     pending.append(stream);
   }
   return true;
@@ -256,9 +256,11 @@ bool StreamPool::reap() {
 Stream *StreamPool::beginWait(uint64_t round, Waited which) {
   std::lock_guard<std::mutex> lock(mutex);
   Stream *next = nullptr;
-  if (which == Waited::Pending) {
+  if (which == Waited::Pending || which == Waited::Abandoned) {
     reapPending();
     next = pending.first;
+    while (next && which == Waited::Abandoned && !next->isAbandoned)
+      next = next->next;
   } else {
     for (Stream *stream : all)
       if (!next && stream->waitRound != round &&
@@ -275,17 +277,6 @@ bool StreamPool::endWait(Stream *stream, uint64_t round) {
   stream->awaited = false;
   stream->waitRound = round;
   return stream->holder && stream->holder->leavesWork;
-}
-
-Stream *StreamPool::beginWaitForAbandoned() {
-  std::lock_guard<std::mutex> lock(mutex);
-  reapPending();
-  Stream *stream = pending.first;
-  while (stream && !stream->isAbandoned)
-    stream = stream->next;
-  if (stream)
-    stream->awaited = true;
-  return stream;
 }
 
 std::string StreamPool::listUnfinished(const Stream &stream) {

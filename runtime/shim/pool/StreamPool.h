@@ -237,17 +237,16 @@ public:
   /// Whether no stream that was given back has work.
   bool reap();
   enum class Waited {
-    Pending, ///< given back with work
-    Held,    ///< outside of frames
-    Any      ///< not in a capture; behind its work one may stand in a wait
+    Pending,   ///< given back with work
+    Abandoned, ///< of these one with abandoned work
+    Held,      ///< outside of frames
+    Any        ///< not in a capture; behind its work one may stand in a wait
   };
   /// The next such stream; a pending one, or one that round `round` has not
   /// waited for. It stays where it is until endWait, which says whether its
   /// holder leaves work on it. Null: none.
   Stream *beginWait(uint64_t round, Waited which);
   bool endWait(Stream *stream, uint64_t round);
-  /// The same of one with abandoned work.
-  Stream *beginWaitForAbandoned();
   /// "a; b; ...": what has not ended on streams that were given back, or on
   /// those of them with abandoned work.
   std::string describePending(bool abandonedOnly = false);

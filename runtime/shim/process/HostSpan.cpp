@@ -17,21 +17,11 @@ std::atomic<Tracer *> gpuasync::tracer{nullptr};
 static Tracer &theTracer() { return *tracer.load(std::memory_order_acquire); }
 
 void HostSpan::beginHeard(HostKind kind, const char *name,
-                          const gpuasync_site *site) noexcept {
-  theTracer().beginSpan(*this, kind, name, Place(site));
-}
-void HostSpan::beginHeard(HostKind kind, const char *name,
-                          const gpuasync_function &function) noexcept {
-  theTracer().beginSpan(*this, kind, name, Place(function));
+                          const Place &place) noexcept {
+  theTracer().beginSpan(*this, kind, name, place);
 }
 
-void HostSpan::endHeard(HostKind kind, const char *name,
-                        const gpuasync_site *site,
+void HostSpan::endHeard(HostKind kind, const char *name, const Place &place,
                         const char *played) noexcept {
-  theTracer().endSpan(*this, kind, name, Place(site), played);
-}
-void HostSpan::endHeard(HostKind kind, const char *name,
-                        const gpuasync_function &function,
-                        const char *played) noexcept {
-  theTracer().endSpan(*this, kind, name, Place(function), played);
+  theTracer().endSpan(*this, kind, name, place, played);
 }

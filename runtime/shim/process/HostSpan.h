@@ -49,13 +49,13 @@ public:
   template <typename Where>
   void begin(HostKind kind, const char *name, const Where &where) {
     if (anyoneListens())
-      beginHeard(kind, name, where);
+      beginHeard(kind, name, Place(where));
   }
   template <typename Where>
   void end(HostKind kind, const char *name, const Where &where,
            const char *played = "") {
     if (__builtin_expect(from != 0, 0))
-      endHeard(kind, name, where, played);
+      endHeard(kind, name, Place(where), played);
   }
 
   //===--- For the tracer
@@ -64,15 +64,9 @@ public:
   bool pushed;      ///< it is a range of a profiler's
 
 private:
-  // Out of line with all that makes a place.
-  void beginHeard(HostKind kind, const char *name,
-                  const gpuasync_site *site) noexcept;
-  void beginHeard(HostKind kind, const char *name,
-                  const gpuasync_function &function) noexcept;
-  void endHeard(HostKind kind, const char *name, const gpuasync_site *site,
+  void beginHeard(HostKind kind, const char *name, const Place &place) noexcept;
+  void endHeard(HostKind kind, const char *name, const Place &place,
                 const char *played) noexcept;
-  void endHeard(HostKind kind, const char *name,
-                const gpuasync_function &function, const char *played) noexcept;
 };
 
 /// What the calling thread does while one lives.

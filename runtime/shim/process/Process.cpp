@@ -52,7 +52,7 @@ static void onThreadEnd(void *state) {
   auto *thread = static_cast<ThreadState *>(state);
   currentThread = nullptr;
   // A forked child owns none of this; at exit the process takes it all.
-  if (refusal.load() & (RefuseForked | RefuseExiting))
+  if (hasEnded())
     return;
   if (thread->leaveContexts())
     delete thread;

@@ -185,6 +185,12 @@ extern __thread bool insideCallback __attribute__((tls_model("initial-exec")));
 /// Why entries refuse elsewhere; bits of `refusal`.
 enum : uint32_t { RefuseForked = 1, RefuseShutDown = 2, RefuseExiting = 4 };
 extern std::atomic<uint32_t> refusal;
+/// Whether nothing of ours may run any more, save host waits: the process was
+/// forked, or ends.
+inline bool hasEnded() {
+  return refusal.load(std::memory_order_relaxed) &
+         (RefuseForked | RefuseExiting);
+}
 inline bool isForked() {
   return refusal.load(std::memory_order_relaxed) & RefuseForked;
 }

@@ -148,24 +148,6 @@ Status Timepoints::wait(const Timepoint &point, const Deadline &deadline,
   return Status();
 }
 
-Status Timepoints::orderAfter(NativeStream later, const Timepoint &point,
-                              NativeEvent through) {
-  if (point.kind == Kind::Event)
-    return device->streamWaitEvent(later, point.event);
-  // A stream is in order by itself.
-  if (point.isCounted() || point.timeline->native == later)
-    return Status();
-  NativeEvent event = through;
-  if (!event)
-    RETURN_IF_ERROR(takeEvent(event));
-  Status status = device->recordEvent(event, point.timeline->native);
-  if (status.ok())
-    status = device->streamWaitEvent(later, event);
-  if (!through)
-    giveEvent(event);
-  return status;
-}
-
 void Timepoints::destroy(bool alive) {
   for (NativeEvent event : idle) {
     if (alive)

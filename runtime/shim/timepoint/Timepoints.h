@@ -54,10 +54,6 @@ public:
   /// Waits on the host. The result is an error of the stream's work; `done` is
   /// false after a timeout. The native stream stays meanwhile.
   Status wait(const Timepoint &point, const Deadline &deadline, bool &done);
-  /// Work enqueued later on `later` starts after the point. `through` is an
-  /// event that nobody uses, for a point that has none; null: one of our own.
-  Status orderAfter(NativeStream later, const Timepoint &point,
-                    NativeEvent through = nullptr);
   /// Nobody asks any more.
   void drop(Timepoint &point) {
     if (point.kind == Timepoint::Kind::Event)

@@ -283,44 +283,6 @@ TEST_F(TimepointTest, AWaitEndsAtItsTimeLimit) {
   EXPECT_TRUE(isDone(Timepoint()));
 }
 
-TEST_F(TimepointTest, AnotherStreamIsOrderedByAnEvent) {
-  put(flagged, gate);
-  const Timepoint point = flagged.timeline.now();
-  ASSERT_TRUE(points.orderAfter(other.native, point).ok());
-  EXPECT_EQ(calls.made, 1);
-  EXPECT_EQ(calls.records, 1);
-  EXPECT_EQ(calls.waits, 1);
-  Gate open;
-  open.open();
-  put(other, open);
-  EXPECT_FALSE(isReached(other.timeline.whenIdle()));
-  gate.open();
-  EXPECT_TRUE(isDone(other.timeline.whenIdle()));
-  EXPECT_TRUE(isReached(flagged.timeline.whenIdle()));
-}
-
-TEST_F(TimepointTest, OrderingMakesNoCallThatIsNotNeeded) {
-  put(plain, gate);
-  ASSERT_TRUE(points.orderAfter(plain.native, plain.timeline.now()).ok());
-  EXPECT_EQ(calls.all(), 0); // the stream is in order
-  Timepoint point;
-  ASSERT_TRUE(points.make(plain.timeline, point).ok());
-  calls = Calls();
-  ASSERT_TRUE(points.orderAfter(other.native, point).ok());
-  EXPECT_EQ(calls.all(), 1); // it has an event
-  EXPECT_EQ(calls.waits, 1);
-  gate.open();
-  EXPECT_TRUE(isDone(point));
-  points.drop(point);
-  const Timepoint done = plain.timeline.now();
-  plain.timeline.finish();
-  calls = Calls();
-  ASSERT_TRUE(points.orderAfter(other.native, done).ok());
-  ASSERT_TRUE(points.orderAfter(other.native, Timepoint()).ok());
-  EXPECT_EQ(calls.all(), 0);
-  EXPECT_TRUE(isDone(other.timeline.whenIdle()));
-}
-
 // Nobody writes the word of a stream that has failed, so the wait asks the
 // stream. Its memory is free, but its data is not there.
 TEST_F(TimepointTest, AFailedStreamIsAsked) {
