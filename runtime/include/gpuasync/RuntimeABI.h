@@ -811,6 +811,7 @@ GPUASYNC_API void gpuasync_cpu_assert_fail(const gpuasync_cpu_block_ctx *ctx,
 
 /// Stops new frames of the program, waits for open ones and for pending work,
 /// and forgets it; its modules are unloaded once nothing of their context runs.
+/// A frame that is entered meanwhile may fail with GPUASYNC_SHUT_DOWN.
 /// Called before its code or constant data goes away, which may go after
 /// success only: an error (GPUASYNC_TIMEOUT, a call from inside a frame of the
 /// program) says what may still run, and the call can be repeated. Idempotent;

@@ -246,15 +246,13 @@ gpuasync_status *gpuasync_modules_insert(gpuasync_context *context,
                         "gpuasync_modules_insert: module %u of program '%s', "
                         "which has %u",
                         module, program->name, program->moduleCount);
-    Registration *registration = nullptr;
-    Status status = registerProgram(program, registration);
-    if (!status.ok())
-      return status;
+    ProgramVisit visit;
+    RETURN_IF_ERROR(visit.find(*program));
     CurrentContext current(*context);
     if (!current.status.ok())
       return context->noteFault(std::move(current.status));
     return context->noteFault(ContextModulePolicy::of(*context).insert(
-        *registration, module, *image));
+        *visit, module, *image));
   });
 }
 }

@@ -90,16 +90,17 @@ static Status pinIn(Frame &frame, gpuasync_context &context,
       return Status();
     }
   }
-  return makeStatus(GPUASYNC_SHUT_DOWN, "the program is being released");
+  return makeStatus(GPUASYNC_SHUT_DOWN, "program '%s' is being released",
+                    registration.program->name);
 }
 
 /// Also for the frame's first device, which is chosen.
 static Status pinSlowly(Frame &frame, const gpuasync_function &function) {
   RETURN_IF_ERROR(checkRefusal());
-  Registration *registration = nullptr;
-  RETURN_IF_ERROR(registerProgram(function.program, registration));
+  ProgramVisit program;
+  RETURN_IF_ERROR(program.find(*function.program));
   if (gpuasync_context *scope = frame.thread->scope)
-    return pinIn(frame, *scope, *registration, frame.first.pin);
+    return pinIn(frame, *scope, *program, frame.first.pin);
   // A default one may be given up by others as soon as it is closed.
   struct Held {
     gpuasync_context *context = nullptr;
@@ -108,8 +109,8 @@ static Status pinSlowly(Frame &frame, const gpuasync_function &function) {
         context->release();
     }
   } held;
-  RETURN_IF_ERROR(chooseDefault(*registration, held.context));
-  return pinIn(frame, *held.context, *registration, frame.first.pin);
+  RETURN_IF_ERROR(chooseDefault(*program, held.context));
+  return pinIn(frame, *held.context, *program, frame.first.pin);
 }
 
 /// Makes sure that the function's modules are loaded, and notes their use.
@@ -193,11 +194,14 @@ static Status enterMore(Frame &frame, const gpuasync_function &function) {
                       "the function uses %u devices, the thread's scope has "
                       "%zu: see gpuasync_scope_push_devices",
                       count, there);
+  // Its release would not see what a second context gets of it.
+  ProgramVisit program;
+  RETURN_IF_ERROR(program.find(*function.program));
   frame.more = new DeviceUse[count - 1];
   for (uint32_t i = 1; i < count; ++i) {
     DeviceUse &use = frame.more[i - 1];
     RETURN_IF_ERROR(
-        pinIn(frame, *(*scope)[i], *frame.first.pin->registration, use.pin));
+        pinIn(frame, *(*scope)[i], *program, use.pin));
     frame.moreCount = i;
     RETURN_IF_ERROR(bindToPin(use));
     RETURN_IF_ERROR(frame.switchTo(use));

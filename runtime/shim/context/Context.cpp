@@ -124,11 +124,11 @@ gpuasync_status *gpuasync_context_default(const gpuasync_program *program,
   return entry([&]() -> Status {
     Status status = checkRefusal();
     gpuasync_context *context = nullptr;
-    Registration *registration = nullptr;
+    ProgramVisit visit;
     if (status.ok() && program)
-      status = registerProgram(program, registration);
+      status = visit.find(*program);
     if (status.ok())
-      status = program ? chooseDefault(*registration, context)
+      status = program ? chooseDefault(*visit, context)
                        : defaultOn(nullptr, context);
     *out = context;
     return status;

@@ -19,22 +19,10 @@
 
 using namespace gpuasync;
 
-Status gpuasync::registerProgram(const gpuasync_program *program,
-                                 Registration *&out) {
-  if ((program->abiVersion >> 16) != (GPUASYNC_ABI_VERSION >> 16) ||
-      program->abiVersion > GPUASYNC_ABI_VERSION)
-    return makeStatus(
-        GPUASYNC_UNSUPPORTED,
-        "program '%s' was compiled for runtime ABI %u.%u, this runtime has "
-        "%u.%u: compile it again",
-        program->name, program->abiVersion >> 16, program->abiVersion & 0xffff,
-        GPUASYNC_ABI_VERSION >> 16, GPUASYNC_ABI_VERSION & 0xffff);
+/// Registers a program that is not. Process::mutex is held.
+static Registration *add(const gpuasync_program &program) {
   Process &shared = process();
-  std::lock_guard<std::mutex> lock(shared.mutex);
-  out = static_cast<Registration *>(
-      __atomic_load_n(program->slot, __ATOMIC_ACQUIRE));
-  if (out)
-    return Status();
+  Registration *out = nullptr;
   static uint64_t nextId = 0;
   shared.registrations.reserve(shared.registrations.size() + 1);
   shared.freeRegistrations.reserve(shared.registrations.size() + 1);
@@ -44,12 +32,41 @@ Status gpuasync::registerProgram(const gpuasync_program *program,
   } else {
     out = new Registration;
   }
-  out->program = program;
+  out->program = &program;
   out->id = ++nextId;
   out->defaultContext.store(nullptr, std::memory_order_relaxed);
   shared.registrations.push_back(out);
-  __atomic_store_n(program->slot, static_cast<void *>(out), __ATOMIC_RELEASE);
+  __atomic_store_n(program.slot, static_cast<void *>(out), __ATOMIC_RELEASE);
+  return out;
+}
+
+Status ProgramVisit::find(const gpuasync_program &program) {
+  if ((program.abiVersion >> 16) != (GPUASYNC_ABI_VERSION >> 16) ||
+      program.abiVersion > GPUASYNC_ABI_VERSION)
+    return makeStatus(
+        GPUASYNC_UNSUPPORTED,
+        "program '%s' was compiled for runtime ABI %u.%u, this runtime has "
+        "%u.%u: compile it again",
+        program.name, program.abiVersion >> 16, program.abiVersion & 0xffff,
+        GPUASYNC_ABI_VERSION >> 16, GPUASYNC_ABI_VERSION & 0xffff);
+  std::lock_guard<std::mutex> lock(process().mutex);
+  auto *found = static_cast<Registration *>(
+      __atomic_load_n(program.slot, __ATOMIC_ACQUIRE));
+  if (!found)
+    found = add(program);
+  else if (found->releasing)
+    return makeStatus(GPUASYNC_SHUT_DOWN, "program '%s' is being released",
+                      program.name);
+  ++found->visitors;
+  registration = found;
   return Status();
+}
+
+ProgramVisit::~ProgramVisit() {
+  if (!registration)
+    return;
+  std::lock_guard<std::mutex> lock(process().mutex);
+  --registration->visitors;
 }
 
 //===----------------------------------------------------------------------===//
@@ -482,6 +499,17 @@ static Status releaseProgram(const gpuasync_program &program) {
     if (!isKnown() || registration->program != &program)
       return Status();
     registration->releasing = thread;
+    for (int round = 0; registration->visitors; ++round) {
+      if (deadline.over()) {
+        registration->releasing = nullptr;
+        return makeStatus(GPUASYNC_TIMEOUT,
+                          "another thread begins to use program '%s'",
+                          program.name);
+      }
+      lock.unlock();
+      pauseFor(round);
+      lock.lock();
+    }
   }
   // Without memory for the list it can be repeated.
   Status first = guard([&] {

@@ -13,8 +13,20 @@
 
 namespace gpuasync {
 
-/// Checks the ABI version and registers the program unless it is.
-Status registerProgram(const gpuasync_program *program, Registration *&out);
+/// Finds a program, which is not released while this lives.
+class ProgramVisit {
+public:
+  ProgramVisit() = default;
+  ProgramVisit(const ProgramVisit &) = delete;
+  ~ProgramVisit();
+  /// Checks the ABI version and registers the program unless it is.
+  /// GPUASYNC_SHUT_DOWN while it is being released.
+  Status find(const gpuasync_program &program);
+  Registration &operator*() const { return *registration; }
+
+private:
+  Registration *registration = nullptr;
+};
 
 /// The context of frames outside any scope: GPU_ASYNC_DEVICE, else the first
 /// device for which every module has an image. Opened on first use and when the

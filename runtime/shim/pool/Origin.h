@@ -25,8 +25,11 @@ struct ThreadState;
 struct alignas(64) Registration {
   const gpuasync_program *program = nullptr;
   uint64_t id = 0; ///< unique over reuse
-  /// The thread that is in gpuasync_program_release (Process::mutex).
+  /// The thread that is in gpuasync_program_release, and how many threads have
+  /// found the program and may give a context something of it that the release
+  /// has to see (Process::mutex).
   const ThreadState *releasing = nullptr;
+  uint32_t visitors = 0;
   /// Where its frames run outside any scope; null until chosen.
   std::atomic<gpuasync_context *> defaultContext{nullptr};
 
