@@ -11,7 +11,7 @@ import lit.Test
 # which no test here looks at.
 SERVICES = {
     "graphs": r'"graphs"|--play=graph .*--stats',
-    "stats": r"--stats|stats_(json|read)",
+    "stats": r"--stats|stats_(json|read)|Inputs/cache\.py",
     "traces": r"--trace|--profile|GPU_ASYNC_(TRACE|RANGES)",
     "sessions": r"libgpuasync_mgpu",
     "mirrors": r'"residents"',
