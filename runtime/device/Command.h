@@ -107,6 +107,9 @@ struct Command {
     int32_t (*function)(void *); ///< may wait; not 0: the stream's work failed
     const void *arguments;       ///< copied, to an address aligned to 16
     uint64_t bytes;
+    /// In its place: called whether the stream's work failed or not, with the
+    /// message if so.
+    void (*arrive)(void *, const char *error) = nullptr;
   };
   union {
     Launch launch = {};

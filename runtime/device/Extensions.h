@@ -193,6 +193,30 @@ protected:
   ~StreamControl() = default;
 };
 
+/// A closed gate in a stream: work behind it waits until somebody opens it.
+class StreamGate {
+public:
+  /// Lets the work behind the gate start, or fail with `error`. Once, by any
+  /// thread, also when the stream's context has closed. The gate is gone then.
+  virtual void open(Status error) noexcept = 0;
+
+protected:
+  ~StreamGate() = default;
+};
+
+/// Streams that work outside of the device can hold back.
+class StreamGates {
+public:
+  /// Calls `call.arrive` once all work so far on `stream` is done or has
+  /// failed. Work put on it later starts when the gate is opened. After an
+  /// error it may be called all the same.
+  virtual Status closeGate(NativeStream stream, const Command::HostCall &call,
+                           const gpuasync_site *site, StreamGate *&out) = 0;
+
+protected:
+  ~StreamGates() = default;
+};
+
 /// A trace around a device.
 class DeviceObserver {
 public:
@@ -231,6 +255,7 @@ struct Extensions {
   TensorMaps *tensorMaps = nullptr;
   ForeignObjects *foreign = nullptr;
   StreamControl *control = nullptr;
+  StreamGates *gates = nullptr;
   DeviceObserver *observer = nullptr;
 };
 

@@ -44,10 +44,46 @@ Status memorySize(uint64_t &bytes) {
   return sizeSetting("GPU_ASYNC_CPU_MEMORY", 1, bytes);
 }
 
+/// A gate is an operation that a stream of its own still lacks, and what waits
+/// behind it waits for that operation.
+class CpuGate final : public StreamGate {
+public:
+  /// `site`: where its errors are.
+  CpuGate(Scheduler &scheduler, const gpuasync_site *site)
+      : scheduler(scheduler), stream(*scheduler.createStream()), site(site) {
+    try {
+      op = scheduler.promise(stream);
+    } catch (...) {
+      scheduler.destroyStream(&stream);
+      throw;
+    }
+    scheduler.retain();
+  }
+  Event opening() const {
+    return {&stream, stream.enqueued.load(std::memory_order_relaxed) + 1,
+            stream.tenure};
+  }
+  void open(Status error) noexcept override {
+    if (!error.ok())
+      stream.tenure->fail(locate(std::move(error), site), opening().position);
+    scheduler.completeNow(stream, op);
+    scheduler.destroyStream(&stream);
+    scheduler.release();
+    delete this;
+  }
+
+private:
+  Scheduler &scheduler;
+  Stream &stream;
+  const gpuasync_site *site;
+  Op *op;
+};
+
 class CpuContext final : public Device,
                          DeviceClock,
                          ForeignObjects,
-                         StreamControl {
+                         StreamControl,
+                         StreamGates {
 public:
   CpuContext(uint32_t threads, uint64_t memory)
       : Device(extensionsOf()), scheduler(new Scheduler(threads)),
@@ -112,6 +148,9 @@ public:
   void resetStream(NativeStream stream) noexcept override {
     scheduler->resetStream(static_cast<Stream *>(stream));
   }
+
+  Status closeGate(NativeStream native, const Command::HostCall &call,
+                   const gpuasync_site *site, StreamGate *&out) override;
 
   Status createEvent(NativeEvent &out) override {
     out = new Event;
@@ -272,9 +311,11 @@ private:
     all.clock = this;
     all.foreign = this;
     all.control = this;
+    all.gates = this;
     return all;
   }
   Status launch(Stream &stream, const Command &command);
+  /// The calling thread is Producing.
   Status callHost(Stream &stream, const Command &command);
 
   Status finishWait(Scheduler::Wait result, StreamLease *tenure,
@@ -303,8 +344,10 @@ Status CpuContext::submit(NativeStream native, const Command &command) {
   switch (command.kind) {
   case Command::Kind::Launch:
     return launch(stream, command);
-  case Command::Kind::HostCall:
+  case Command::Kind::HostCall: {
+    const Producing producing(stream);
     return callHost(stream, command);
+  }
   case Command::Kind::CopyBytes:
     bytes = command.bytes.bytes;
     break;
@@ -325,8 +368,28 @@ Status CpuContext::submit(NativeStream native, const Command &command) {
   return Status();
 }
 
+Status CpuContext::closeGate(NativeStream native, const Command::HostCall &call,
+                             const gpuasync_site *site, StreamGate *&out) {
+  ++driverCallCount;
+  Stream &stream = *static_cast<Stream *>(native);
+  auto *gate = new CpuGate(*scheduler, site);
+  Status status;
+  try {
+    const Producing producing(stream);
+    status = callHost(stream, Command(call, site));
+    if (status.ok())
+      scheduler->enqueueWait(stream, gate->opening(), site);
+  } catch (const std::bad_alloc &) {
+    status = outOfMemoryStatus();
+  }
+  if (status.ok())
+    out = gate;
+  else
+    gate->open(Status());
+  return status;
+}
+
 Status CpuContext::callHost(Stream &stream, const Command &command) {
-  const Producing producing(stream);
   Op *op = scheduler->makeOp(stream, command);
   if (!op->setParams(command.host.arguments, command.host.bytes)) {
     op->settleTiming();

@@ -184,6 +184,13 @@ void Scheduler::runHost(Stream &stream, Op &op) {
         op.position);
 }
 
+void Scheduler::arrive(Stream &stream, Op &op) {
+  Status failed = stream.tenure->statusAt(op.position);
+  beginBlocking();
+  op.command.host.arrive(op.params, failed.ok() ? nullptr : failed.message());
+  endBlocking();
+}
+
 void Scheduler::execute(Stream &stream, Op &op) {
   if (op.command.kind == Command::Kind::Wait) {
     // A failed predecessor fails this stream too.
@@ -192,6 +199,8 @@ void Scheduler::execute(Stream &stream, Op &op) {
       stream.tenure->fail(std::move(status), op.position);
     return;
   }
+  if (op.command.kind == Command::Kind::HostCall && op.command.host.arrive)
+    return arrive(stream, op);
   if (stream.tenure->error.load(std::memory_order_relaxed))
     return;
   DeviceTiming *timing = op.timing;

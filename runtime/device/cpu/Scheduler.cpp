@@ -266,7 +266,8 @@ void Scheduler::enqueue(Stream &stream, Op *op, bool inlineIfIdle) {
     submit(woken);
 }
 
-void Scheduler::enqueueWait(Stream &stream, const Event &event) {
+void Scheduler::enqueueWait(Stream &stream, const Event &event,
+                            const gpuasync_site *site) {
   if (!event.stream)
     return;
   // The stream's own order is enough, unless the event is a former owner's: its
@@ -277,7 +278,7 @@ void Scheduler::enqueueWait(Stream &stream, const Event &event) {
       event.stream->completed.load(std::memory_order_acquire) >= event.position;
   if (done && !event.tenure->error.load(std::memory_order_acquire))
     return;
-  Op *op = makeOp(stream, Command(Command::Kind::Wait, nullptr));
+  Op *op = makeOp(stream, Command(Command::Kind::Wait, site));
   op->target = event.stream;
   op->targetPosition = event.position;
   op->targetTenure = event.tenure;
@@ -289,6 +290,23 @@ void Scheduler::enqueueWait(Stream &stream, const Event &event) {
     return;
   stream.state.store(Stream::State::Runnable, std::memory_order_relaxed);
   submit(&stream);
+}
+
+Op *Scheduler::promise(Stream &stream) {
+  return makeOp(stream, Command(Command::Kind::Call, nullptr));
+}
+
+void Scheduler::completeNow(Stream &stream, Op *op) {
+  append(stream, op, Stream::State::Running);
+  Stream *woken;
+  {
+    std::lock_guard<std::mutex> lock(stream.mutex);
+    woken = complete(stream, op);
+    stream.state.store(Stream::State::Idle, std::memory_order_relaxed);
+  }
+  woken = keepOwn(woken);
+  if (woken)
+    submit(woken);
 }
 
 bool Scheduler::park(Stream &stream, const Op &op) {

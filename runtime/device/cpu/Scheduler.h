@@ -258,7 +258,13 @@ public:
   /// there when nothing is ahead.
   void enqueue(Stream &stream, Op *op, bool inlineIfIdle);
   /// Later work of `stream` waits for the event.
-  void enqueueWait(Stream &stream, const Event &event);
+  void enqueueWait(Stream &stream, const Event &event,
+                   const gpuasync_site *site = nullptr);
+  /// Makes an operation without work for completeNow, while there is memory.
+  Op *promise(Stream &stream);
+  /// Puts the operation on an idle stream and completes it at once. Whoever
+  /// waits for that position goes on.
+  void completeNow(Stream &stream, Op *op);
 
   enum class Wait { Reached, TimedOut, Starved };
   /// Waits for `position`. timeoutNs < 0: no limit. Starved: all threads spin
@@ -283,6 +289,7 @@ private:
   void execute(Stream &stream, Op &op);
   void runLaunch(Stream &stream, Op &op);
   void runHost(Stream &stream, Op &op);
+  void arrive(Stream &stream, Op &op); ///< in front of a gate
   /// Runs blocks until all are taken.
   void runBlocks(Job &job);
   /// The same; the number of blocks that it ran.

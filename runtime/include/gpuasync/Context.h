@@ -138,6 +138,10 @@ gpuasync_scope_push_devices(gpuasync_context *const *contexts,
 /// the process.
 GPUASYNC_API const char *gpuasync_thread_driver(void) GPUASYNC_NOEXCEPT;
 
+/// For the same: the context of that device. Null as there. Without a
+/// reference: it lives as long as the function runs.
+GPUASYNC_API gpuasync_context *gpuasync_thread_context(void) GPUASYNC_NOEXCEPT;
+
 /// Loads all modules of `program` into `context` (null: its default one), so
 /// that its first frame finds them.
 GPUASYNC_API gpuasync_status *

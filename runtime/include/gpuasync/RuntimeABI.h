@@ -357,6 +357,11 @@ gpuasync_frame_resume(gpuasync_frame *frame) GPUASYNC_NOEXCEPT;
 GPUASYNC_API int32_t gpuasync_frame_fail(
     gpuasync_frame *frame, gpuasync_status *status) GPUASYNC_NOEXCEPT;
 
+/// The same, for libraries: the error tells the place of the site, too.
+GPUASYNC_API int32_t gpuasync_frame_fail_at(gpuasync_frame *frame,
+                                            gpuasync_status *status,
+                                            uint32_t site) GPUASYNC_NOEXCEPT;
+
 /// Fails the frame because a `cf.assert` of host code does not hold:
 /// GPUASYNC_KERNEL_ASSERT at the site, whose text is the assert's message.
 GPUASYNC_API void gpuasync_host_assert_fail(gpuasync_frame *frame,
@@ -646,12 +651,33 @@ GPUASYNC_API void gpuasync_call_replayable(
 /// `stream` is done, with a copy of the `bytes` bytes at `arguments`, aligned
 /// to 16; what comes on the stream later starts when it has returned. A result
 /// other than 0 makes the stream's work fail. It may wait for other work and
-/// for the host, and calls nothing of the runtime. `stream` is that of a
+/// for the host, and calls nothing of the runtime but gpuasync_gate_open.
+/// `stream` is that of a
 /// gpuasync_call, or of gpuasync_context_stream_create. Other devices refuse:
 /// GPUASYNC_UNSUPPORTED.
 GPUASYNC_API gpuasync_status *gpuasync_stream_enqueue_host(
     gpuasync_stream *stream, int32_t (*function)(void *arguments),
     const void *arguments, uint64_t bytes) GPUASYNC_NOEXCEPT;
+
+/// A closed gate in a stream of the cpu device.
+typedef struct gpuasync_gate gpuasync_gate;
+
+/// On the cpu device, for libraries whose work ends elsewhere: calls `arrive`
+/// once all work so far on `stream` is done, or has failed with `error` (null:
+/// it is done). What comes on the stream later starts when the gate is opened;
+/// no thread waits for that. `arrive` may be called before this function
+/// returns, and after an error of it. Arguments, streams, other devices, and
+/// what `arrive` may do are as for gpuasync_stream_enqueue_host.
+GPUASYNC_API gpuasync_status *
+gpuasync_stream_enqueue_gate(gpuasync_stream *stream,
+                             void (*arrive)(void *arguments, const char *error),
+                             const void *arguments, uint64_t bytes,
+                             gpuasync_gate **out) GPUASYNC_NOEXCEPT;
+/// Opens the gate, which is then gone: to be called once for each gate, on any
+/// thread, also after the context of the stream has closed. With a text, the
+/// work behind the gate fails with it. Waits for nothing.
+GPUASYNC_API void gpuasync_gate_open(gpuasync_gate *gate,
+                                     const char *error) GPUASYNC_NOEXCEPT;
 
 //===----------------------------------------------------------------------===//
 // Regions

@@ -179,6 +179,20 @@ static Status enqueueHost(gpuasync_stream &stream,
   return Status();
 }
 
+static Status enqueueGate(gpuasync_stream &stream,
+                          const Command::HostCall &call, gpuasync_gate *&out) {
+  gpuasync_context &context = *stream.context;
+  StreamGates *gates = context.driver->extensions.gates;
+  if (!gates)
+    return makeStatus(GPUASYNC_UNSUPPORTED, "gates are of the cpu device only");
+  const gpuasync_site *site = stream.newest();
+  StreamGate *gate = nullptr;
+  RETURN_IF_ERROR(gates->closeGate(stream.native, call, site, gate));
+  stream.note(site);
+  out = reinterpret_cast<gpuasync_gate *>(gate);
+  return Status();
+}
+
 extern "C" {
 
 const gpuasync_call *gpuasync_call_begin(gpuasync_frame *memory,
@@ -237,5 +251,22 @@ gpuasync_stream_enqueue_host(gpuasync_stream *stream,
   return entry(*stream->context, [&] {
     return enqueueHost(*stream, function, arguments, bytes);
   });
+}
+
+gpuasync_status *gpuasync_stream_enqueue_gate(
+    gpuasync_stream *stream, void (*arrive)(void *arguments, const char *error),
+    const void *arguments, uint64_t bytes, gpuasync_gate **out) noexcept {
+  if (!stream || !arrive || (!arguments && bytes) || !out)
+    return nullArgument("gpuasync_stream_enqueue_gate").release();
+  *out = nullptr;
+  return entry(*stream->context, [&] {
+    return enqueueGate(*stream, {nullptr, arguments, bytes, arrive}, *out);
+  });
+}
+
+void gpuasync_gate_open(gpuasync_gate *gate, const char *error) noexcept {
+  if (gate && !isForked())
+    reinterpret_cast<StreamGate *>(gate)->open(
+        error ? makeStatus(GPUASYNC_DRIVER_ERROR, "%s", error) : Status());
 }
 }

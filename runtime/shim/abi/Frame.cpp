@@ -721,8 +721,13 @@ gpuasync_check_context(const gpuasync_frame *memory) noexcept {
 
 int32_t gpuasync_frame_fail(gpuasync_frame *memory,
                             gpuasync_status *raw) noexcept {
+  return gpuasync_frame_fail_at(memory, raw, GPUASYNC_NO_SITE);
+}
+
+int32_t gpuasync_frame_fail_at(gpuasync_frame *memory, gpuasync_status *raw,
+                               uint32_t site) noexcept {
   Frame *frame = Frame::of(memory);
-  frame->fail(Status(raw), nullptr);
+  frame->fail(Status(raw), frame->siteAt(site));
   return frame->failed;
 }
 

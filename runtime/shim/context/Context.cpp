@@ -258,10 +258,14 @@ void gpuasync_scope_pop(void) noexcept {
     gone[i]->release();
 }
 
-const char *gpuasync_thread_driver(void) noexcept {
+gpuasync_context *gpuasync_thread_context(void) noexcept {
   const OpenFrame *frame = currentThread ? currentThread->innermost : nullptr;
-  return frame && frame->first.context ? frame->first.context->kind.name()
-                                       : nullptr;
+  return frame ? frame->first.context : nullptr;
+}
+
+const char *gpuasync_thread_driver(void) noexcept {
+  const gpuasync_context *context = gpuasync_thread_context();
+  return context ? context->kind.name() : nullptr;
 }
 
 gpuasync_status *

@@ -57,6 +57,7 @@ MAY_INCLUDE = {
     "libs/trace": POINTS + ["services/trace"],
     "libs/trace/shared": ["libs/trace"],
     "libs/blas": BASE,
+    "libs/ranks": BASE,
     "libs/aot": [],
 }
 

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Fixture.h"
+#include "gpuasync/Program.h"
 
 #include <atomic>
 #include <thread>
@@ -493,6 +494,86 @@ TEST_P(Library, HostFunctionsFail_E02) {
   contains(Status(gpuasync_context_stream_synchronize(callers)),
            "the library's host function returned 3");
   gpuasync_context_stream_destroy(callers);
+}
+
+// What comes behind a gate waits for it, other streams do not, and the function
+// before it has been called.
+TEST_P(Library, GateHoldsWorkBack) {
+  gpuasync_gate *gate = nullptr;
+  std::atomic<int> arrived{0};
+  std::atomic<int> *argument = &arrived;
+  const auto arrive = [](void *arguments, const char *error) {
+    **static_cast<std::atomic<int> **>(arguments) = error ? 2 : 1;
+  };
+  FrameScope frame(*program);
+  gpuasync_stream *stream = frame.stream(), *second = frame.stream();
+  auto *x = frame.alloc(nullptr, 64, GPUASYNC_ALLOC_HOST_SHARED);
+  frame.launch(stream, Store, 1, 64, StoreParams{x, 5});
+  ASSERT_NE(gpuasync_call_begin(frame, &stream, 1, SITE("library.call")),
+            nullptr);
+  Status status(gpuasync_stream_enqueue_gate(stream, arrive, &argument,
+                                             sizeof(argument), &gate));
+  gpuasync_call_end(frame, 0, SITE("library.call"));
+  if (!onCpu()) {
+    EXPECT_EQ(status.code(), uint32_t(GPUASYNC_UNSUPPORTED));
+    EXPECT_EQ(frame.wait({stream}), 0);
+    frame.dealloc(nullptr, x);
+    return;
+  }
+  ASSERT_TRUE(status.ok()) << status.message();
+  frame.launch(stream, MulAdd, 1, 64, MulAddParams{x, 64, 2, 1});
+  while (!arrived)
+    std::this_thread::yield();
+  EXPECT_EQ(arrived, 1);
+  // Another stream's work, which a thread has to run.
+  auto *y = frame.alloc(nullptr, 64, GPUASYNC_ALLOC_HOST_SHARED);
+  frame.launch(second, Store, 1, 64, StoreParams{y, 7});
+  EXPECT_EQ(frame.wait({second}), 0);
+  EXPECT_EQ(frame.query(stream), 0);
+  EXPECT_EQ(x[63], 5u);
+  std::thread opener([gate] { gpuasync_gate_open(gate, nullptr); });
+  EXPECT_EQ(frame.wait({stream}), 0);
+  opener.join();
+  EXPECT_EQ(x[63], 11u);
+  frame.dealloc(nullptr, x);
+  frame.dealloc(nullptr, y);
+}
+
+// An error of whoever opens it is one of the stream, at the library's call.
+TEST_P(Library, GateOpenedWithAnError_E02) {
+  if (!onCpu())
+    GTEST_SKIP() << "gates are the cpu device's";
+  gpuasync_gate *gates[2] = {};
+  FrameScope frame(*program);
+  gpuasync_stream *stream = frame.stream();
+  auto *x = frame.alloc(nullptr, 64, GPUASYNC_ALLOC_HOST_SHARED);
+  x[0] = 3;
+  std::string said;
+  std::string *argument = &said;
+  const auto arrive = [](void *arguments, const char *error) {
+    **static_cast<std::string **>(arguments) = error ? error : "";
+  };
+  ASSERT_NE(gpuasync_call_begin(frame, &stream, 1, SITE("library.call")),
+            nullptr);
+  for (gpuasync_gate *&gate : gates) {
+    Status status(gpuasync_stream_enqueue_gate(stream, arrive, &argument,
+                                               sizeof(argument), &gate));
+    EXPECT_TRUE(status.ok()) << status.message();
+  }
+  gpuasync_call_end(frame, 0, SITE("library.call"));
+  frame.launch(stream, Store, 1, 64, StoreParams{x, 5});
+  gpuasync_gate_open(gates[0], "the peer has gone");
+  // The second one's function is told, and the gate still holds the stream.
+  Watched waits([&] { EXPECT_EQ(frame.wait({stream}), 1); });
+  waits.settle();
+  EXPECT_FALSE(waits.isOver());
+  contains(Status(gpuasync_status_make(1, said.c_str())), "the peer has gone");
+  gpuasync_gate_open(gates[1], nullptr);
+  waits.join();
+  Status status = frame.leave();
+  EXPECT_EQ(status.code(), uint32_t(GPUASYNC_DRIVER_ERROR));
+  contains(status, ":3: library.call: the peer has gone");
+  EXPECT_EQ(x[0], 3u);
 }
 
 // On whatever number of processors: each has a thread of its own.

@@ -409,6 +409,10 @@ void addEntriesOfPrograms(Table &table) {
     gpuasync_frame_fail(&w.frame, nullptr);
     return Status();
   });
+  add("gpuasync_frame_fail_at", serves, [](World &w) {
+    gpuasync_frame_fail_at(&w.frame, nullptr, 0);
+    return Status();
+  });
   add("gpuasync_host_assert_fail", refuses, [](World &w) {
     gpuasync_frame inner;
     gpuasync_frame_enter(&inner, &w.second.function);
@@ -421,6 +425,17 @@ void addEntriesOfPrograms(Table &table) {
                   gpuasync_stream_enqueue_host(
                       w.callers, [](void *) -> int32_t { return 0; }, sizes,
                       sizeof(sizes)));
+  });
+  add("gpuasync_stream_enqueue_gate", refuses, [](World &w) {
+    gpuasync_gate *gate = nullptr;
+    return except({GPUASYNC_UNSUPPORTED},
+                  gpuasync_stream_enqueue_gate(
+                      w.callers, [](void *, const char *) {}, sizes,
+                      sizeof(sizes), &gate));
+  });
+  add("gpuasync_gate_open", serves, [](World &) {
+    gpuasync_gate_open(nullptr, nullptr);
+    return Status();
   });
   add("gpuasync_program_release", ends, [](World &w) {
     return Status(gpuasync_program_release(&w.second.program));
@@ -637,6 +652,10 @@ void addEntriesOfPrograms(Table &table) {
   });
   add("gpuasync_thread_driver", serves, [](World &) {
     gpuasync_thread_driver();
+    return Status();
+  });
+  add("gpuasync_thread_context", serves, [](World &) {
+    gpuasync_thread_context();
     return Status();
   });
   add("gpuasync_context_stream_create", refuses, [](World &w) {

@@ -93,6 +93,7 @@ std::vector<NullCall> makeCalls() {
   ENTRY(gpuasync_frame_suspend, "-", &w.frame);
   ENTRY(gpuasync_frame_resume, "-", &w.frame);
   ENTRY(gpuasync_frame_fail, "-m", &w.frame, nullptr);
+  ENTRY(gpuasync_frame_fail_at, "-m", &w.frame, nullptr, 0);
   ENTRY(gpuasync_host_assert_fail, "-", &w.frame, 0);
   ENTRY(gpuasync_region_begin, "-", &w.frame, 0);
   ENTRY(gpuasync_region_end, "-", &w.frame, 0);
@@ -113,6 +114,13 @@ std::vector<NullCall> makeCalls() {
   ENTRY(
       gpuasync_stream_enqueue_host, "rrr", w.callers,
       [](void *) -> int32_t { return 0; }, words, 64);
+  add("gpuasync_stream_enqueue_gate", "rrrr", [](W &w, int which, Status &said) {
+    gpuasync_gate *gate = nullptr;
+    return withNull(
+        which, said, &gpuasync_stream_enqueue_gate, w.callers,
+        [](void *, const char *) {}, words, 64, &gate);
+  });
+  ENTRY(gpuasync_gate_open, "mm", nullptr, nullptr);
   ENTRY(gpuasync_stream_destroy, "-m", &w.frame, w.stream, 0, 0);
   ENTRY(gpuasync_stream_wait, "-rm", &w.frame, w.stream, w.event, 0);
   ENTRY(gpuasync_stream_synchronize, "-r", &w.frame, &w.stream, 1, 0);
@@ -263,6 +271,7 @@ std::vector<NullCall> makeCalls() {
   });
   ENTRY(gpuasync_scope_pop, "");
   ENTRY(gpuasync_thread_driver, "");
+  ENTRY(gpuasync_thread_context, "");
   add("gpuasync_context_stream_create", "rr",
       [](W &w, int which, Status &said) {
         gpuasync_stream *made = nullptr;
