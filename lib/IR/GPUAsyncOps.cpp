@@ -231,6 +231,8 @@ void mlir::gpuasync::detail::addWorkEffects(Operation *op, Effects &effects) {
   for (OpResult result : op->getResults())
     if (isa<BaseMemRefType>(result.getType()))
       effects.emplace_back(MemoryEffects::Allocate::get(), result);
+  if (!work.getSerial().empty())
+    effects.emplace_back(MemoryEffects::Write::get(), SerialResource::get());
   if (work.getCode()) {
     // Analyses know the accesses of code, not the op.
     effects.emplace_back(MemoryEffects::Read::get());

@@ -13,7 +13,7 @@ func.func @calls(%x: memref<8xf32> {llvm.noalias}, %y: memref<8xf32> {llvm.noali
   %b = gpu_async.call async @read(%x : memref<8xf32>)
   // CHECK: hazard in @calls: write-after-read of argument 0: gpu_async.call at {{.*}}:[[@LINE+1]]:8) is not ordered after gpu_async.call at {{.*}}:[[@LINE-1]]:8)
   %c = gpu_async.call async [%a] @draw(%x : memref<8xf32>)
-  // CHECK-NEXT: hazard in @calls: write-after-write of what calls with gpu_async.serial = "generator" share: gpu_async.call at {{.*}}:[[@LINE+1]]:8) is not ordered after gpu_async.call at {{.*}}:[[@LINE-1]]:8)
+  // CHECK-NEXT: hazard in @calls: write-after-write of what work with the serial name "generator" shares: gpu_async.call at {{.*}}:[[@LINE+1]]:8) is not ordered after gpu_async.call at {{.*}}:[[@LINE-1]]:8)
   %d = gpu_async.call async @draw(%y : memref<8xf32>)
   gpu_async.wait [%b, %c]
   // CHECK-NEXT: hazard in @calls: write-after-write of {{.*}}: gpu_async.call at {{.*}}:[[@LINE+1]]:8) is not ordered after gpu_async.call at {{.*}}:[[@LINE-2]]:8)

@@ -36,6 +36,10 @@ struct StreamResource : public SideEffects::Resource::Base<StreamResource> {
 struct EventResource : public SideEffects::Resource::Base<EventResource> {
   StringRef getName() final { return "gpu_async.event"; }
 };
+/// Written by work that has a serial name (WorkOpInterface::getSerial).
+struct SerialResource : public SideEffects::Resource::Base<SerialResource> {
+  StringRef getName() final { return "gpu_async.serial"; }
+};
 
 } // namespace mlir::gpuasync
 

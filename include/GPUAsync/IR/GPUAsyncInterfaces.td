@@ -75,6 +75,11 @@ def GPUAsync_WorkOpInterface : OpInterface<"WorkOpInterface"> {
       }], "::llvm::StringRef", "getBlockingReason", (ins), [{}],
       [{ return {}; }]>,
     InterfaceMethod<[{
+        A name for what the work shares with other work and is no memory. Work
+        of one name keeps its order, and calls of functions with this
+        `gpu_async.serial` keep it, too. Empty: it shares nothing.
+      }], "::llvm::StringRef", "getSerial", (ins), [{}], [{ return {}; }]>,
+    InterfaceMethod<[{
         Whether the runtime may record the op in a region and run it again. The
         op then is one command (OpLowering::emit), with no other effect on the
         host.

@@ -43,8 +43,7 @@ void gpuasync::printMemory(raw_ostream &os, const Access &access) {
     os << "what kernels print";
     break;
   case Base::Serial:
-    os << "what calls with gpu_async.serial = " << access.base.symbol
-       << " share";
+    os << "what work with the serial name " << access.base.symbol << " shares";
     break;
   case Base::Unknown:
     os << "memory that may be anywhere";

@@ -638,6 +638,10 @@ static void addLibraryAccesses(WorkOpInterface call, KernelTable &kernels,
 
 static void addWorkAccesses(WorkOpInterface work, KernelTable &kernels,
                             Accesses &accesses) {
+  if (StringRef serial = work.getSerial(); !serial.empty())
+    accesses.push_back(
+        {{Base::Serial, {}, StringAttr::get(work.getContext(), serial)},
+         /*writes=*/true});
   if (runsKernel(work))
     return addKernelAccesses(work, work.getCode(), work.getCodeArguments(),
                              kernels, accesses);

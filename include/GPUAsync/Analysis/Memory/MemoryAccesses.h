@@ -23,7 +23,7 @@ namespace mlir::gpuasync {
 
 /// Where an access goes: to an allocation of this function, a global, what a
 /// function argument points to, a kernel module's own globals, what kernels
-/// print, what calls of a library share, or anywhere.
+/// print, what work with a serial name shares, or anywhere.
 struct Base {
   enum Kind {
     Allocation,
@@ -38,7 +38,7 @@ struct Base {
   Kind kind = Unknown;
   /// Of an allocation, a window of one, or an argument.
   MemoryIdentity identity;
-  /// Of a global or kernel module; the name that calls share.
+  /// The name of a global or kernel module; a serial name.
   Attribute symbol;
 
   bool operator==(const Base &other) const {
