@@ -9,6 +9,7 @@
 
 #include "GPUAsync/DeviceKinds.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/CompilationInterfaces.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -46,6 +47,12 @@ void GPUAsyncDialect::initialize() {
   // A gpu.module may name the cpu device among its targets; the interface's
   // model comes with the kernel lowering.
   declarePromisedInterface<gpu::TargetAttrInterface, CpuTargetAttr>();
+}
+
+Operation *GPUAsyncDialect::materializeConstant(OpBuilder &builder,
+                                                Attribute value, Type type,
+                                                Location loc) {
+  return arith::ConstantOp::materialize(builder, value, type, loc);
 }
 
 LogicalResult

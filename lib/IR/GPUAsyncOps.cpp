@@ -144,6 +144,39 @@ static void printLaunchArguments(OpAsmPrinter &printer, Operation *op,
   printCallArguments(printer, op, operands, types);
 }
 
+/// `all_reduce<sum>`, without the brackets of the attribute.
+static ParseResult parseCollective(OpAsmParser &parser, CollectiveAttr &what) {
+  what = CollectiveAttr::parseText(parser);
+  return success(what != nullptr);
+}
+
+static void printCollective(OpAsmPrinter &printer, Operation *,
+                            CollectiveAttr what) {
+  what.printText(printer.getStream());
+}
+
+/// `%destination, %source`, and nothing of a barrier: an op with a result may
+/// follow.
+static ParseResult parseCollectiveMemory(
+    OpAsmParser &parser,
+    std::optional<OpAsmParser::UnresolvedOperand> &destination,
+    std::optional<OpAsmParser::UnresolvedOperand> &source,
+    CollectiveAttr what) {
+  if (what.getKind() == CollectiveKind::Barrier)
+    return success();
+  destination.emplace();
+  source.emplace();
+  return failure(parser.parseOperand(*destination) || parser.parseComma() ||
+                 parser.parseOperand(*source));
+}
+
+static void printCollectiveMemory(OpAsmPrinter &printer, Operation *,
+                                  Value destination, Value source,
+                                  CollectiveAttr) {
+  if (destination)
+    printer << ' ' << destination << ", " << source;
+}
+
 #include "GPUAsync/IR/GPUAsyncInterfaces.cpp.inc"
 
 #define GET_OP_CLASSES
@@ -871,8 +904,9 @@ LogicalResult RegionOp::verifyRegions() {
     bool isDevice = work || isa_and_nonnull<GPUAsyncDialect, gpu::GPUDialect>(
                                 op->getDialect());
     if (!isDevice || (work && work.isReplayable()) ||
-        isa<WindowOp, ConstantOp, StreamCreateOp, StreamDestroyOp, StreamWaitOp,
-            EventRecordOp, EventReadyOp, EventDestroyOp, YieldOp>(op))
+        isa<WindowOp, ConstantOp, RankOp, SizeOp, StreamCreateOp,
+            StreamDestroyOp, StreamWaitOp, EventRecordOp, EventReadyOp,
+            EventDestroyOp, YieldOp>(op))
       return WalkResult::advance();
     InFlightDiagnostic diag = emitOpError("holds '")
                               << op->getName()

@@ -10,6 +10,7 @@
 #include "GPUAsync/IR/GPUAsyncOps.h"
 #include "mlir/Dialect/Async/IR/Async.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
 using namespace mlir::gpuasync;
@@ -36,10 +37,24 @@ bool mlir::gpuasync::isStreamFormOp(Operation *op) {
 Operation *mlir::gpuasync::findDeviceWork(Operation *function) {
   Operation *found = nullptr;
   function->walk([&](Operation *op) {
-    if (!isa_and_nonnull<gpu::GPUDialect>(op->getDialect()) && !isAsyncOp(op))
+    bool isWork = isa_and_nonnull<gpu::GPUDialect>(op->getDialect()) ||
+                  (isAsyncOp(op) && !isa<RankOp, SizeOp>(op));
+    if (!isWork)
       return WalkResult::advance();
     found = op;
     return WalkResult::interrupt();
   });
   return found;
+}
+
+bool mlir::gpuasync::usesRanks(Operation *program) {
+  return program
+      ->walk([](Operation *op) {
+        bool uses = isa<RankOp, SizeOp, CollectiveOp>(op);
+        if (auto function = dyn_cast<LLVM::LLVMFuncOp>(op))
+          uses = function.getName().starts_with("gpuasync_group_") ||
+                 function.getName().starts_with("gpuasync_collective_");
+        return uses ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
 }

@@ -3,6 +3,7 @@
 // Needless waits and dependencies go (D10), and doing it twice changes nothing.
 //
 // RUN: gpu-opt %s -canonicalize | FileCheck %s
+// RUN: gpu-opt %s -canonicalize -cse -loop-invariant-code-motion | FileCheck %s --check-prefix=HOIST
 // RUN: gpu-opt %s -canonicalize -o %t.once
 // RUN: gpu-opt %t.once -canonicalize -o %t.twice
 // RUN: diff %t.once %t.twice
@@ -86,4 +87,53 @@ func.func @host_wait_keeps_its_place(%t: !gpu_async.token, %x: memref<4xf32>, %i
   // CHECK-NEXT: memref.load
   %v = memref.load %x[%i] : memref<4xf32>
   return %v : f32
+}
+
+// Sizes of groups are constants. Collectives stay, in their order, and so do two
+// that are equal.
+gpu_async.group @rows grid [2, 3] axes [1]
+gpu_async.group @pairs ranks [[0, 3], [1, 4], [2, 5]]
+
+// CHECK-LABEL: func.func @ranks
+func.func @ranks(%x: memref<4xf32>) -> (index, index, index) {
+  // CHECK-DAG: %[[ROWS:.*]] = arith.constant 3 : index
+  // CHECK-DAG: %[[PAIRS:.*]] = arith.constant 2 : index
+  // CHECK: %[[N:.*]] = gpu_async.size
+  // CHECK-NEXT: gpu_async.collective barrier
+  // CHECK-NEXT: gpu_async.collective all_reduce<sum>
+  // CHECK-NEXT: gpu_async.collective all_reduce<sum>
+  // CHECK-NEXT: gpu_async.collective barrier
+  // CHECK-NEXT: return %[[N]], %[[ROWS]], %[[PAIRS]]
+  %unused = gpu_async.rank @rows
+  %n = gpu_async.size
+  %rows = gpu_async.size @rows
+  %pairs = gpu_async.size @pairs
+  gpu_async.collective barrier
+  gpu_async.collective all_reduce<sum> group(@rows) %x, %x : memref<4xf32>, memref<4xf32>
+  gpu_async.collective all_reduce<sum> group(@rows) %x, %x : memref<4xf32>, memref<4xf32>
+  gpu_async.collective barrier
+  return %n, %rows, %pairs : index, index, index
+}
+
+// A loop keeps them, in each of its rounds; numbers of ranks leave it.
+// CHECK-LABEL: func.func @rounds
+func.func @rounds(%n: index) -> index {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // HOIST-LABEL: func.func @rounds
+  // HOIST: gpu_async.rank
+  // HOIST: scf.for
+  // HOIST: gpu_async.collective barrier
+  // HOIST-NEXT: gpu_async.collective barrier
+  // CHECK: scf.for
+  %sum = scf.for %i = %c0 to %n step %c1 iter_args(%s = %c0) -> (index) {
+    // CHECK: gpu_async.collective barrier
+    // CHECK-NEXT: gpu_async.collective barrier
+    gpu_async.collective barrier
+    gpu_async.collective barrier
+    %r = gpu_async.rank
+    %t = arith.addi %s, %r : index
+    scf.yield %t : index
+  }
+  return %sum : index
 }

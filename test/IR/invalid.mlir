@@ -687,3 +687,294 @@ func.func @misspelt_resident(%x: tensor<4xf32>, %y: tensor<4xf32> {gpu_async.res
 func.func @donated_number(%x: memref<4xf32>, %n: index {gpu_async.donated}) {
   return
 }
+
+// -----
+
+// expected-error @+1 {{needs either a grid and axes}}
+gpu_async.group @g 
+
+// -----
+
+// expected-error @+1 {{needs either a grid and axes}}
+gpu_async.group @g grid [2] axes [0] ranks [[0, 1]]
+
+// -----
+
+// expected-error @+1 {{has a grid without sizes}}
+gpu_async.group @g grid [] axes [0]
+
+// -----
+
+// expected-error @+1 {{has size 0 in axis 1 of its grid; sizes are 1 or more}}
+gpu_async.group @g grid [2, 0] axes [0]
+
+// -----
+
+// expected-error @+1 {{has a grid of more than 1048576 ranks, the most that a program has}}
+gpu_async.group @g grid [1024, 1025] axes [0]
+
+// -----
+
+// expected-error @+1 {{names no axis in which the ranks of a list differ}}
+gpu_async.group @g grid [2, 2] axes []
+
+// -----
+
+// expected-error @+1 {{names axis 2, but its grid has the axes 0 to 1}}
+gpu_async.group @g grid [2, 2] axes [2]
+
+// -----
+
+// expected-error @+1 {{names axis 1 twice; name it once}}
+gpu_async.group @g grid [2, 2] axes [1, 1]
+
+// -----
+
+// expected-error @+1 {{has no list of ranks}}
+gpu_async.group @g ranks []
+
+// -----
+
+// expected-error @+1 {{has no rank in list 1; lists have one rank or more}}
+gpu_async.group @g ranks [[0], []]
+
+// -----
+
+// expected-error @+1 {{has 1 ranks in list 1, but 2 in list 0; all lists of a group have one length}}
+gpu_async.group @g ranks [[0, 1], [2]]
+
+// -----
+
+// expected-error @+1 {{has rank 4, but lists of 4 ranks in all have the ranks 0 to 3, each once}}
+gpu_async.group @g ranks [[0, 1], [2, 4]]
+
+// -----
+
+// expected-error @+1 {{has rank 1 twice; each rank is in one list}}
+gpu_async.group @g ranks [[0, 1], [1, 2]]
+
+// -----
+
+func.func @group_in_function() {
+  // expected-error @+1 {{expects parent op 'builtin.module'}}
+  gpu_async.group @g grid [2] axes [0]
+  return
+}
+
+// -----
+
+func.func @no_group() -> index {
+  // expected-error @+1 {{names the group @g, which the program does not have: add 'gpu_async.group @g grid [...] axes [...]' to the module}}
+  %r = gpu_async.rank @g
+  return %r : index
+}
+
+// -----
+
+func.func private @g()
+func.func @no_group_either() -> index {
+  // expected-error @+1 {{names the group @g, which the program does not have}}
+  %n = gpu_async.size @g
+  return %n : index
+}
+
+// -----
+
+func.func @collective_without_group(%x: memref<4xf32>) {
+  // expected-error @+1 {{names the group @g, which the program does not have}}
+  gpu_async.collective all_reduce<sum> group(@g) %x, %x : memref<4xf32>, memref<4xf32>
+  return
+}
+
+// -----
+
+func.func @unknown_kind(%x: memref<4xf32>) {
+  // expected-error @+1 {{there is no collective 'gather'; there are all_reduce<...>, all_gather, reduce_scatter<...>, all_to_all, broadcast<...>, permute<...> and barrier}}
+  gpu_async.collective gather %x, %x : memref<4xf32>, memref<4xf32>
+  return
+}
+
+// -----
+
+func.func @unknown_reduction(%x: memref<4xf32>) {
+  // expected-error @+1 {{there is no reduction 'xor'; there are sum, prod, min, max, and, or}}
+  gpu_async.collective all_reduce<xor> %x, %x : memref<4xf32>, memref<4xf32>
+  return
+}
+
+// -----
+
+func.func @two_sources(%x: memref<4xf32>, %y: memref<4xf32>) {
+  // expected-error @+1 {{permute sends from position 0 twice: each position is the source of one pair at most}}
+  gpu_async.collective permute<[[0, 1], [0, 2]]> %x, %y : memref<4xf32>, memref<4xf32>
+  return
+}
+
+// -----
+
+func.func @two_targets(%x: memref<4xf32>, %y: memref<4xf32>) {
+  // expected-error @+1 {{permute sends to position 1 twice: each position is the target of one pair at most}}
+  gpu_async.collective permute<[[0, 1], [2, 1]]> %x, %y : memref<4xf32>, memref<4xf32>
+  return
+}
+
+// -----
+
+func.func @barrier_memory(%x: memref<4xf32>) {
+  // expected-error @+1 {{is a barrier with memory; leave its memrefs out}}
+  "gpu_async.collective"(%x, %x) <{operandSegmentSizes = array<i32: 0, 0, 1, 1>, what = #gpu_async.collective<barrier>}> : (memref<4xf32>, memref<4xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @no_memory() {
+  // expected-error @+1 {{needs two memrefs: the destination and the source of all_gather}}
+  "gpu_async.collective"() <{operandSegmentSizes = array<i32: 0, 0, 0, 0>, what = #gpu_async.collective<all_gather>}> : () -> ()
+  return
+}
+
+// -----
+
+func.func @gaps(%x: memref<4xf32>, %y: memref<4xf32, strided<[2]>>) {
+  // expected-error @+1 {{has the source 'memref<4xf32, strided<[2]>>', whose elements may have gaps between them: copy it to memory without gaps, by gpu_async.memcpy}}
+  gpu_async.collective all_reduce<sum> %x, %y : memref<4xf32>, memref<4xf32, strided<[2]>>
+  return
+}
+
+// -----
+
+func.func @element_type(%x: memref<4xcomplex<f32>>) {
+  // expected-error @+1 {{has elements of type 'complex<f32>'; collectives take i1, i8, i16, i32, i64, index, f16, bf16, f32 and f64}}
+  gpu_async.collective all_reduce<sum> %x, %x : memref<4xcomplex<f32>>, memref<4xcomplex<f32>>
+  return
+}
+
+// -----
+
+func.func @two_element_types(%x: memref<4xf32>, %y: memref<4xf64>) {
+  // expected-error @+1 {{has a destination of 'f32' elements and a source of 'f64' elements; both must be equal}}
+  gpu_async.collective all_reduce<sum> %x, %y : memref<4xf32>, memref<4xf64>
+  return
+}
+
+// -----
+
+func.func @bits_of_floats(%x: memref<4xf32>) {
+  // expected-error @+1 {{reduces 'f32' elements by 'and', which only integers have; use sum, prod, min or max}}
+  gpu_async.collective all_reduce<and> %x, %x : memref<4xf32>, memref<4xf32>
+  return
+}
+
+// -----
+
+func.func @sum_of_bits(%x: memref<4xi1>) {
+  // expected-error @+1 {{reduces i1 elements by 'sum'; use 'and' or 'or', or elements of a larger type}}
+  gpu_async.collective all_reduce<sum> %x, %x : memref<4xi1>, memref<4xi1>
+  return
+}
+
+// -----
+
+func.func @in_place(%x: memref<4xf32>) {
+  // expected-error @+1 {{has one memref as destination and source, which only all_reduce and broadcast may have; give all_to_all a destination of its own}}
+  gpu_async.collective all_to_all %x, %x : memref<4xf32>, memref<4xf32>
+  return
+}
+
+// -----
+
+func.func @no_dimension(%x: memref<f32>, %y: memref<f32>) {
+  // expected-error @+1 {{has memory without dimensions, but the parts of all_to_all are parts of the first dimension}}
+  gpu_async.collective all_to_all %x, %y : memref<f32>, memref<f32>
+  return
+}
+
+// -----
+
+func.func @two_shapes(%x: memref<4xf32>, %y: memref<5xf32>) {
+  // expected-error @+1 {{has the destination 'memref<4xf32>' and the source 'memref<5xf32>'; those of broadcast have one shape}}
+  gpu_async.collective broadcast<0> %x, %y : memref<4xf32>, memref<5xf32>
+  return
+}
+
+// -----
+
+func.func @two_inner_shapes(%x: memref<4x2xf32>, %y: memref<2x3xf32>) {
+  // expected-error @+1 {{those of all_gather differ in the first dimension only}}
+  gpu_async.collective all_gather %x, %y : memref<4x2xf32>, memref<2x3xf32>
+  return
+}
+
+// -----
+
+// expected-note @+1 {{the group is here; its lists have 2 ranks}}
+gpu_async.group @g grid [2, 3] axes [0]
+func.func @root(%x: memref<4xf32>) {
+  // expected-error @+1 {{has the root 2, but roots are positions in the group, 0 to 1}}
+  gpu_async.collective broadcast<2> group(@g) %x, %x : memref<4xf32>, memref<4xf32>
+  return
+}
+
+// -----
+
+// expected-note @+1 {{the group is here; its lists have 2 ranks}}
+gpu_async.group @g grid [2, 3] axes [0]
+func.func @pair(%x: memref<4xf32>, %y: memref<4xf32>) {
+  // expected-error @+1 {{has a pair with 2, but pairs are positions in the group, 0 to 1}}
+  gpu_async.collective permute<[[0, 1], [1, 2]]> group(@g) %x, %y : memref<4xf32>, memref<4xf32>
+  return
+}
+
+// -----
+
+// expected-note @+1 {{the group is here; its lists have 2 ranks}}
+gpu_async.group @g grid [2, 3] axes [0]
+func.func @gather_size(%x: memref<4xf32>, %y: memref<4xf32>) {
+  // expected-error @+1 {{has the destination 'memref<4xf32>' and the source 'memref<4xf32>'; the first size of the destination is 2 times that of the source}}
+  gpu_async.collective all_gather group(@g) %x, %y : memref<4xf32>, memref<4xf32>
+  return
+}
+
+// -----
+
+// expected-note @+1 {{the group is here; its lists have 2 ranks}}
+gpu_async.group @g grid [2, 3] axes [0]
+func.func @gather_odd_size(%x: memref<3xf32>, %y: memref<?xf32>) {
+  // expected-error @+1 {{the first size of the destination is 2 times that of the source}}
+  gpu_async.collective all_gather group(@g) %x, %y : memref<3xf32>, memref<?xf32>
+  return
+}
+
+// -----
+
+// expected-note @+1 {{the group is here; its lists have 2 ranks}}
+gpu_async.group @g grid [2, 3] axes [0]
+func.func @scatter_size(%x: memref<4xf32>, %y: memref<4xf32>) {
+  // expected-error @+1 {{the first size of the source is 2 times that of the destination}}
+  gpu_async.collective reduce_scatter<sum> group(@g) %x, %y : memref<4xf32>, memref<4xf32>
+  return
+}
+
+// -----
+
+// expected-note @+1 {{the group is here; its lists have 2 ranks}}
+gpu_async.group @g grid [2, 3] axes [0]
+func.func @parts(%x: memref<3xf32>, %y: memref<?xf32>) {
+  // expected-error @+1 {{the first size of both is a multiple of 2}}
+  gpu_async.collective all_to_all group(@g) %x, %y : memref<3xf32>, memref<?xf32>
+  return
+}
+
+// -----
+
+func.func @region_holds_collective() {
+  %s = gpu_async.stream.create
+  // expected-error @+1 {{holds 'gpu_async.collective', which no region may: only launches, copies, fills, library calls, streams and events}}
+  gpu_async.region {
+    // expected-note @+1 {{the op is here}}
+    gpu_async.collective on %s barrier
+  }
+  gpu_async.stream.destroy %s
+  return
+}

@@ -201,3 +201,49 @@ gpu.module @promises {
     gpu.return
   }
 }
+
+// CHECK: gpu_async.group @rows grid [2, 3] axes [1]
+gpu_async.group @rows grid [2, 3] axes [1]
+// CHECK: gpu_async.group @all grid [2, 3] axes [0, 1]
+gpu_async.group @all grid [2, 3] axes [0, 1]
+// CHECK: gpu_async.group @pairs ranks {{\[}}[0, 3], [1, 4], [2, 5]]
+gpu_async.group @pairs ranks [[0, 3], [1, 4], [2, 5]]
+
+// CHECK-LABEL: func.func @ranks
+// CHECK-SAME: %[[X:.*]]: memref<4xf32>, %[[Y:.*]]: memref<12xf32>, %[[B:.*]]: memref<?x4xi1>, %[[O:.*]]: memref<?x4xi1, strided<[4, 1], offset: ?>>
+func.func @ranks(%x: memref<4xf32>, %y: memref<12xf32>, %b: memref<?x4xi1>, %o: memref<?x4xi1, strided<[4, 1], offset: ?>>) -> (index, index, index, index) {
+  // CHECK: gpu_async.rank
+  %r = gpu_async.rank
+  // CHECK: gpu_async.rank @rows
+  %c = gpu_async.rank @rows
+  // CHECK: gpu_async.size
+  %n = gpu_async.size
+  // CHECK: gpu_async.size @pairs
+  %p = gpu_async.size @pairs
+  // CHECK: %[[T0:.*]] = gpu_async.collective async all_reduce<sum> group(@rows) %[[X]], %[[X]] : memref<4xf32>, memref<4xf32>
+  %t0 = gpu_async.collective async all_reduce<sum> group(@rows) %x, %x : memref<4xf32>, memref<4xf32>
+  // CHECK: %[[T1:.*]] = gpu_async.collective async [%[[T0]]] all_gather group(@rows) %[[Y]], %[[X]] : memref<12xf32>, memref<4xf32>
+  %t1 = gpu_async.collective async [%t0] all_gather group(@rows) %y, %x : memref<12xf32>, memref<4xf32>
+  // CHECK: %[[T2:.*]] = gpu_async.collective async [%[[T1]]] reduce_scatter<max> group(@rows) %[[X]], %[[Y]] : memref<4xf32>, memref<12xf32>
+  %t2 = gpu_async.collective async [%t1] reduce_scatter<max> group(@rows) %x, %y : memref<4xf32>, memref<12xf32>
+  // CHECK: %[[T3:.*]] = gpu_async.collective async [%[[T2]]] all_to_all %[[B]], %[[O]] : memref<?x4xi1>, memref<?x4xi1, strided<[4, 1], offset: ?>>
+  %t3 = gpu_async.collective async [%t2] all_to_all %b, %o : memref<?x4xi1>, memref<?x4xi1, strided<[4, 1], offset: ?>>
+  // CHECK: %[[T4:.*]] = gpu_async.collective async [%[[T3]]] broadcast<2> group(@rows) %[[X]], %[[X]] : memref<4xf32>, memref<4xf32>
+  %t4 = gpu_async.collective async [%t3] broadcast<2> group(@rows) %x, %x : memref<4xf32>, memref<4xf32>
+  // CHECK: %[[T5:.*]] = gpu_async.collective async [%[[T4]]] permute<{{\[}}[0, 1], [1, 0]]> group(@pairs) %[[B]], %[[O]] : memref<?x4xi1>
+  %t5 = gpu_async.collective async [%t4] permute<[[0, 1], [1, 0]]> group(@pairs) %b, %o : memref<?x4xi1>, memref<?x4xi1, strided<[4, 1], offset: ?>>
+  // CHECK: %[[T6:.*]] = gpu_async.collective async [%[[T5]]] permute<[]> %[[B]], %[[O]] : memref<?x4xi1>
+  %t6 = gpu_async.collective async [%t5] permute<[]> %b, %o : memref<?x4xi1>, memref<?x4xi1, strided<[4, 1], offset: ?>>
+  // CHECK: %[[T7:.*]] = gpu_async.collective async [%[[T6]]] all_reduce<or> %[[B]], %[[B]] {here} : memref<?x4xi1>, memref<?x4xi1>
+  %t7 = gpu_async.collective async [%t6] all_reduce<or> %b, %b {here} : memref<?x4xi1>, memref<?x4xi1>
+  // CHECK: %{{.*}} = gpu_async.collective async [%[[T7]]] barrier group(@all)
+  %t8 = gpu_async.collective async [%t7] barrier group(@all)
+  // CHECK: gpu_async.collective barrier{{$}}
+  gpu_async.collective barrier
+  %s = gpu_async.stream.create
+  // CHECK: gpu_async.collective on %{{.*}} id(1 after [0]) barrier
+  gpu_async.collective on %s id(1 after [0]) barrier
+  // CHECK: attribute = #gpu_async.collective<all_reduce<min>>
+  gpu_async.wait [%t8] {attribute = #gpu_async.collective<all_reduce<min>>}
+  return %r, %c, %n, %p : index, index, index, index
+}

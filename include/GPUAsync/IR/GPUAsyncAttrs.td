@@ -140,4 +140,61 @@ def GPUAsync_CpuTargetAttr : GPUAsync_Attr<"CpuTarget", "cpu"> {
   let genVerifyDecl = 1;
 }
 
+//===----------------------------------------------------------------------===//
+// Ranks
+//===----------------------------------------------------------------------===//
+
+// The numbers are those of enum gpuasync_collective_kind.
+def GPUAsync_CollectiveKind : I32EnumAttr<"CollectiveKind", "how data moves between ranks", [
+    I32EnumAttrCase<"AllReduce", 1, "all_reduce">,
+    I32EnumAttrCase<"AllGather", 2, "all_gather">,
+    I32EnumAttrCase<"ReduceScatter", 3, "reduce_scatter">,
+    I32EnumAttrCase<"AllToAll", 4, "all_to_all">,
+    I32EnumAttrCase<"Broadcast", 5, "broadcast">,
+    I32EnumAttrCase<"Permute", 6, "permute">,
+    I32EnumAttrCase<"Barrier", 7, "barrier">]> {
+  let cppNamespace = "::mlir::gpuasync";
+  let genSpecializedAttr = 0;
+}
+
+// The numbers are those of enum gpuasync_reduction.
+def GPUAsync_CollectiveReduction : I32EnumAttr<"CollectiveReduction", "how elements of ranks become one", [
+    I32EnumAttrCase<"None", 0, "none">,
+    I32EnumAttrCase<"Sum", 1, "sum">,
+    I32EnumAttrCase<"Prod", 2, "prod">,
+    I32EnumAttrCase<"Min", 3, "min">,
+    I32EnumAttrCase<"Max", 4, "max">,
+    I32EnumAttrCase<"And", 5, "and">,
+    I32EnumAttrCase<"Or", 6, "or">]> {
+  let cppNamespace = "::mlir::gpuasync";
+  let genSpecializedAttr = 0;
+}
+
+def GPUAsync_CollectiveAttr : GPUAsync_Attr<"Collective", "collective"> {
+  let summary = "a collective, but for its group and its memory";
+  let description = [{
+    The kind of a `gpu_async.collective`, the reduction of an `all_reduce` or a
+    `reduce_scatter`, the root of a `broadcast`, and the pairs of a `permute`.
+    Roots and pairs are positions in the group.
+
+    ```mlir
+    #gpu_async.collective<all_reduce<sum>>
+    #gpu_async.collective<permute<[[0, 1], [1, 2]]>>
+    ```
+  }];
+  let parameters = (ins EnumParameter<GPUAsync_CollectiveKind>:$kind,
+                        EnumParameter<GPUAsync_CollectiveReduction>:$reduction,
+                        "uint32_t":$root,
+                        ArrayRefParameter<"uint32_t">:$pairs);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    /// \name The text between the outer brackets, as the op has it
+    /// @{
+    static CollectiveAttr parseText(::mlir::AsmParser &parser);
+    void printText(::llvm::raw_ostream &os) const;
+    /// @}
+  }];
+  let genVerifyDecl = 1;
+}
+
 #endif // GPUASYNC_ATTRS_TD

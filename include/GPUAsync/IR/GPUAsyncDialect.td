@@ -53,6 +53,7 @@ def GPUAsync_Dialect : Dialect {
     `gpu_async.tile`, `array<i64: ...>` on a linalg op, has the sizes of its tiles.
   }];
   let hasCanonicalizer = 1;
+  let hasConstantMaterializer = 1;
   let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;
   let extraClassDeclaration = [{
@@ -93,7 +94,7 @@ def GPUAsync_Dialect : Dialect {
   }];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
-  let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
 #endif // GPUASYNC_DIALECT_TD

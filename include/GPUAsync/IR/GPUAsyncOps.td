@@ -649,4 +649,7 @@ def GPUAsync_BinaryOp : GPUAsync_Op<"binary", [
   }];
 }
 
+// Its ops derive from the classes above.
+include "GPUAsync/IR/GPUAsyncRankOps.td"
+
 #endif // GPUASYNC_OPS_TD

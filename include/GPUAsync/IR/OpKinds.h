@@ -24,9 +24,13 @@ bool isKernelCode(Operation *op);
 bool isUpstreamOp(Operation *op);
 
 /// The first op in `function` by which the program gives a device work or
-/// memory itself: of the gpu dialect, of ours, or work of another one. Null:
-/// there is none.
+/// memory itself: of the gpu dialect, of ours, or work of another one. Numbers
+/// of ranks are no work. Null: there is none.
 Operation *findDeviceWork(Operation *function);
+
+/// Whether `program`, lowered or not, calls functions of Ranks.h, which are in
+/// libgpuasync_ranks.so.
+bool usesRanks(Operation *program);
 
 /// Whether `op`, which is no work, belongs to the stream form only.
 bool isStreamFormOp(Operation *op);

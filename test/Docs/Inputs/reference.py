@@ -35,7 +35,7 @@ def check(kind, names, found, needs):
     return len(names)
 
 
-source = (root / "include/GPUAsync/IR/GPUAsyncOps.td").read_text()
+source = "".join(path.read_text() for path in sorted((root / "include/GPUAsync/IR").glob("*Ops.td")))
 ops = ["gpu_async." + name for name in re.findall(r'^def \w+\s*: GPUAsync_\w*Op<"([\w.]+)"', source, re.M)]
 passes = [name for path in sorted((root / "include/GPUAsync").glob("*/Passes.td"))
           for name in re.findall(r': Pass<"([\w-]+)"', path.read_text())]
