@@ -98,3 +98,36 @@ func.func @may_wait(%x: memref<16xf32>) {
   gpu_async.stream.destroy %s idle
   return
 }
+
+// A collective is in no region, and nothing goes across it. Work after it on its
+// stream may be in one.
+// CHECK-LABEL: func @collectives
+// CHECK: gpu_async.rank
+// CHECK: gpu_async.region {
+// CHECK-NEXT: launch {{.*}} id(0)
+// CHECK-NEXT: launch {{.*}} id(1 after [0])
+// CHECK-NEXT: }
+// CHECK-NEXT: gpu_async.collective on %{{.*}} id(2 after [1]) barrier
+// CHECK-NEXT: gpu_async.collective on %{{.*}} id(3 after [2]) all_reduce<sum>
+// CHECK-NEXT: gpu_async.size
+// CHECK-NEXT: gpu_async.region {
+// CHECK-NEXT: launch {{.*}} id(4 after [3])
+// CHECK-NEXT: launch {{.*}} id(5 after [4])
+// CHECK-NEXT: }
+// CHECK-NEXT: gpu_async.stream.synchronize
+// REMARK: note: it ends here: it cannot be recorded
+func.func @collectives(%x: memref<16xf32>) {
+  %c1 = arith.constant 1 : index
+  %s = gpu_async.stream.create
+  gpu_async.launch on %s id(0) @k::@f blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1)
+  %r = gpu_async.rank
+  gpu_async.launch on %s id(1 after [0]) @k::@f blocks in (%r, %c1, %c1) threads in (%c1, %c1, %c1)
+  gpu_async.collective on %s id(2 after [1]) barrier
+  gpu_async.collective on %s id(3 after [2]) all_reduce<sum> %x, %x : memref<16xf32>, memref<16xf32>
+  gpu_async.launch on %s id(4 after [3]) @k::@f blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1)
+  %n = gpu_async.size
+  gpu_async.launch on %s id(5 after [4]) @k::@f blocks in (%n, %c1, %c1) threads in (%c1, %c1, %c1)
+  gpu_async.stream.synchronize %s
+  gpu_async.stream.destroy %s idle
+  return
+}

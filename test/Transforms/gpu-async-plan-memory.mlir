@@ -359,3 +359,28 @@ func.func @constant_sizes(%v: f32) {
 
 // RUN: gpu-opt %s -gpu-async-plan-memory --remarks-filter=gpu-async-plan-memory --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=DECISION
 // DECISION: :{{[1-9][0-9]*:[0-9]+}}: remark: [Passed] Planned | Category:gpu-async-plan-memory | Function=chain | allocations=3, buffers=1, bytes=512, bytes-before=768{{$}}
+
+// A collective uses its memory like a copy.
+// CHECK-LABEL: func.func @collectives
+func.func @collectives(%in: !m, %out: !m) {
+  // CHECK: %[[S:.*]], %[[T:.*]] = gpu_async.alloc async() : memref<512xi8, 1>
+  // CHECK: %[[X:.*]] = gpu_async.window %[[S]][%c0
+  %x, %tx = gpu_async.alloc async () : !m
+  // CHECK: %[[A:.*]] = gpu_async.collective async [%[[T]]] all_reduce<sum> %[[X]], %{{.*}} :
+  %a = gpu_async.collective async [%tx] all_reduce<sum> %x, %in : !m, !m
+  // CHECK: %[[Y:.*]] = gpu_async.window %[[S]][%c256
+  %y, %ty = gpu_async.alloc async () : !m
+  // CHECK: %[[B:.*]] = gpu_async.collective async [%[[T]], %[[A]]] permute<{{\[}}[0, 1]]> %[[Y]], %[[X]]
+  %b = gpu_async.collective async [%ty, %a] permute<[[0, 1]]> %y, %x : !m, !m
+  %fx = gpu_async.dealloc async [%b] %x : !m
+  // CHECK: %[[Z:.*]] = gpu_async.window %[[S]][%c0
+  %z, %tz = gpu_async.alloc async () : !m
+  // CHECK: %[[C:.*]] = gpu_async.collective async [%[[T]], %[[B]]] all_reduce<max> %[[Z]], %[[Y]]
+  %c = gpu_async.collective async [%tz, %b] all_reduce<max> %z, %y : !m, !m
+  %fy = gpu_async.dealloc async [%c] %y : !m
+  // CHECK: %[[D:.*]] = gpu_async.collective async [%[[C]]] broadcast<0> %{{.*}}, %[[Z]]
+  %d = gpu_async.collective async [%c] broadcast<0> %out, %z : !m, !m
+  // CHECK-NEXT: gpu_async.dealloc async [%[[D]]] %[[S]] : memref<512xi8, 1>
+  %fz = gpu_async.dealloc async [%d] %z : !m
+  return
+}

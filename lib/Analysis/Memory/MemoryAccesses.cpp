@@ -875,7 +875,7 @@ bool MemoryFacts::addHostAccesses(Operation *op, Accesses &accesses) {
   if (hasNoHostAccesses(op))
     return true;
   if (isa_and_nonnull<gpu::GPUDialect>(op->getDialect()) ||
-      (isAsyncOp(op) && !isa<ConstantOp, ResidentOp>(op)))
+      (isAsyncOp(op) && !isa<ConstantOp, ResidentOp, RankOp, SizeOp>(op)))
     return false;
   if (auto call = dyn_cast<CallOpInterface>(op)) {
     Operation *callee = call.resolveCallableInTable(&symbols);

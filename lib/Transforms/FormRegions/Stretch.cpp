@@ -158,7 +158,7 @@ SmallVector<unsigned> Stretch::place() {
     Operation *op = ops[index];
     unsigned work = RegionContents::countWork(op);
     size += work;
-    if (work || (isAsyncOp(op) && !isa<WindowOp, ConstantOp>(op)))
+    if (work || (isAsyncOp(op) && !isMemoryEffectFree(op)))
       continue;
     bool needsInside = false;
     op->walk([&](Operation *inner) {
