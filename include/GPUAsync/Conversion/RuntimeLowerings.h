@@ -169,6 +169,8 @@ protected:
   SmallVector<Value> getStrides(Value memref);
   /// All bytes; the memref has no gaps.
   FailureOr<Value> bytesOf(Value memref);
+  /// All elements, of a power of two of bytes; the memref has no gaps.
+  FailureOr<Value> countElements(Value memref);
   /// @}
   /// \name Numbers in memory, each of 8 bytes
   /// @{

@@ -15,7 +15,7 @@
 #include "GPUAsync/Conversion/LoweredNames.h"
 #include "GPUAsync/Conversion/RuntimeLowerings.h"
 #include "GPUAsync/Options.h"
-#include "gpuasync/RuntimeABI.h"
+#include "gpuasync/Ranks.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -39,6 +39,9 @@ namespace mlir::gpuasync::runtime {
 #define GPUASYNC_NAME(name)                                                    \
   inline constexpr llvm::StringLiteral name##_name = #name;
 GPUASYNC_LOWERED_FUNCTIONS(GPUASYNC_NAME)
+GPUASYNC_NAME(gpuasync_collective_enqueue)
+GPUASYNC_NAME(gpuasync_group_rank)
+GPUASYNC_NAME(gpuasync_group_size)
 #undef GPUASYNC_NAME
 
 /// Before the name of the private body of a public function.
@@ -54,8 +57,8 @@ struct Position {
 Position getPosition(Location loc);
 
 /// Whether `op` is a device op, which becomes calls with a frame: any op of the
-/// dialect except gpu_async.binary and gpu_async.yield, and the one that makes
-/// tensor maps.
+/// dialect except gpu_async.binary, gpu_async.group and gpu_async.yield, and
+/// the one that makes tensor maps.
 bool isDeviceOp(Operation *op);
 
 //===----------------------------------------------------------------------===//
@@ -162,6 +165,12 @@ public:
   /// The symbol of a gpuasync_tensor_format with these fields.
   FlatSymbolRefAttr addTensorFormat(ArrayRef<uint32_t> fields);
 
+  /// The symbol of a gpuasync_collective.
+  FlatSymbolRefAttr addCollective(CollectiveOp op);
+  /// The address of the gpuasync_group that `op` names, null if it names none.
+  Value addressOfGroup(OpBuilder &builder, Operation *op,
+                       FlatSymbolRefAttr name);
+
   /// The symbol of the gpuasync_function of a public function `name` that
   /// reaches the modules with the given indices.
   FlatSymbolRefAttr addFunction(StringRef name, Location loc,
@@ -206,6 +215,8 @@ private:
   /// Emits what the program's fragments share.
   void addPools();
   Constant module_(BinaryOp binary);
+  /// The table of a group, made once; null if `name` is.
+  Constant group(FlatSymbolRefAttr name);
   Constant image(BinaryOp binary, ImageAttr attr);
   Constant image(memref::GlobalOp global);
 
@@ -214,8 +225,10 @@ private:
   OpBuilder builder;
   Type ptrType, i32Type, i64Type;
   LLVM::LLVMStructType kernelType, imageType, cpuKernelType, moduleType,
-      programType, functionType, fragmentType, block;
+      programType, functionType, fragmentType, groupType, collectiveType, block;
   llvm::StringMap<FlatSymbolRefAttr> strings, formats;
+  /// Tables by the names of groups, and by the fields of collectives.
+  llvm::DenseMap<Attribute, FlatSymbolRefAttr> groups, collectives;
   SiteTable sites;
   std::vector<uint32_t> indices;
   /// Size of gpuasync_launch_config, in words.

@@ -221,6 +221,21 @@ FailureOr<Value> OpLowering::bytesOf(Value memref) {
   return bytes;
 }
 
+FailureOr<Value> OpLowering::countElements(Value memref) {
+  FailureOr<int64_t> element =
+      elementBytes(cast<BaseMemRefType>(memref.getType()));
+  FailureOr<Value> bytes = bytesOf(memref);
+  if (failed(element) || failed(bytes))
+    return failure();
+  APInt known;
+  if (matchPattern(*bytes, m_ConstantInt(&known)))
+    return int64(known.getSExtValue() / *element);
+  assert(llvm::isPowerOf2_64(*element));
+  return LLVM::LShrOp::create(builder, loc, *bytes,
+                              int64(llvm::Log2_64(*element)))
+      .getResult();
+}
+
 //===----------------------------------------------------------------------===//
 // Commands
 //===----------------------------------------------------------------------===//
@@ -281,6 +296,7 @@ protected:
   LogicalResult lower(WindowOp op);
   LogicalResult lower(ConstantOp op);
   LogicalResult lower(ResidentOp op);
+  void lowerNumber(Value number, FlatSymbolRefAttr group, StringRef entry);
   LogicalResult lower(HostRegisterOp op);
   LogicalResult lower(HostUnregisterOp op);
   void waitOnHost(StringRef name, ValueRange handles);
@@ -324,12 +340,16 @@ struct LowerCall : OpLowering {
     return CommandShape::call(call, call.getCalleeAttr(), call.getArguments());
   }
 };
+struct LowerCollective : OpLowering {
+  using OpLowering::OpLowering;
+  LogicalResult lower(CollectiveOp collective);
+};
 
 } // namespace
 
 void gpuasync::populateGPUAsyncToRuntimeLowerings(RuntimeLowerings &lowerings) {
   lowerings.add<LowerLaunch, LowerAlloc, LowerDealloc, LowerMemcpy, LowerMemset,
-                LowerCall>();
+                LowerCall, LowerCollective>();
 }
 
 SmallVector<Value> Lowering::sizesOfNew(MemRefType type, ValueRange dynamic) {
@@ -653,20 +673,15 @@ LogicalResult LowerMemset::lower(MemsetOp set) {
   Command::Buffer pattern = storePattern(set.getValue(), *element);
 
   if (isOnePiece(type)) {
-    FailureOr<Value> bytes = bytesOf(dest);
-    if (failed(bytes))
+    FailureOr<Value> count = countElements(dest);
+    if (failed(count))
       return failure();
-    APInt known;
-    Value count = matchPattern(*bytes, m_ConstantInt(&known))
-                      ? int64(known.getSExtValue() / *element)
-                      : LLVM::LShrOp::create(builder, loc, *bytes,
-                                             int64(llvm::Log2_64(*element)));
     return emit(Command(gpuasync_memset_name)
                     .addStream()
                     .add(to)
                     .add(pattern)
                     .add(int32Attr(*element))
-                    .add(count)
+                    .add(*count)
                     .addSite());
   }
   Command command(gpuasync_memset_strided_name);
@@ -699,7 +714,7 @@ LogicalResult Lowering::checkSizes(memref::AllocOp alloc) {
 }
 
 //===----------------------------------------------------------------------===//
-// Registered memory
+// Library calls
 //===----------------------------------------------------------------------===//
 
 /// A value of up to 8 bytes as one of 8, whose other bytes are zero.
@@ -759,6 +774,42 @@ LogicalResult OpLowering::callLibrary(FlatSymbolRefAttr name,
               {state.frame, result.getResult(), site});
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// Ranks
+//===----------------------------------------------------------------------===//
+
+LogicalResult LowerCollective::lower(CollectiveOp collective) {
+  SmallVector<Value> arguments = {
+      tables.addressOf(builder, loc, tables.addCollective(collective))};
+  for (Value memref : {collective.getDestination(), collective.getSource()}) {
+    if (!memref) {
+      arguments.push_back(LLVM::ZeroOp::create(builder, loc, ptr));
+      arguments.push_back(int64(0));
+      continue;
+    }
+    FailureOr<Value> count = countElements(memref);
+    if (failed(count))
+      return failure();
+    arguments.push_back(getStart(memref));
+    arguments.push_back(*count);
+  }
+  return callLibrary(FlatSymbolRefAttr::get(op->getContext(),
+                                            gpuasync_collective_enqueue_name),
+                     arguments);
+}
+
+/// A number of ranks, which the host may compute with at once.
+void Lowering::lowerNumber(Value number, FlatSymbolRefAttr group,
+                           StringRef entry) {
+  Value address = tables.addressOfGroup(builder, op, group);
+  replace(number, call(entry, i64, {address, site()}).getResult());
+  state.exitIfFrameFailed(builder, loc);
+}
+
+//===----------------------------------------------------------------------===//
+// Registered memory
+//===----------------------------------------------------------------------===//
 
 LogicalResult Lowering::lower(HostRegisterOp host) {
   Value memref = lookThroughCast(host.getMemref());
@@ -867,6 +918,16 @@ LogicalResult Lowering::lowerOther() {
   return TypeSwitch<Operation *, LogicalResult>(op)
       .Case<HostRegisterOp, HostUnregisterOp, WindowOp, ConstantOp, ResidentOp>(
           [&](auto other) { return lower(other); })
+      .Case([&](RankOp rank) {
+        lowerNumber(rank.getRank(), rank.getGroupAttr(),
+                    gpuasync_group_rank_name);
+        return success();
+      })
+      .Case([&](SizeOp size) {
+        lowerNumber(size.getSize(), size.getGroupAttr(),
+                    gpuasync_group_size_name);
+        return success();
+      })
       .Case([&](StreamCreateOp create) {
         replace(create.getStream(),
                 call(gpuasync_stream_create_name, ptr, {device(), site()})

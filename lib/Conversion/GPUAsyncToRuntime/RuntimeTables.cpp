@@ -40,7 +40,7 @@ Position runtime::getPosition(Location loc) {
 }
 
 bool runtime::isDeviceOp(Operation *op) {
-  return (isAsyncOp(op) && !isa<BinaryOp, YieldOp>(op)) ||
+  return (isAsyncOp(op) && !isa<BinaryOp, GroupOp, YieldOp>(op)) ||
          isa<nvgpu::TmaCreateDescriptorOp>(op);
 }
 
@@ -200,6 +200,8 @@ Tables::Tables(ModuleOp module, SymbolTable &symbols)
   programType = structOf({i32, i32, p, p, p, p, i32, i32});
   functionType = structOf({p, p, i32, i32, p, p, i32, i32, i32, i32});
   fragmentType = structOf({i32, i32, i32, i32, p, p, p, p});
+  groupType = structOf({p, i32, i32, p});
+  collectiveType = structOf({i64, i32, i32, i32, i32, i32, i32, p, p, p});
   Type three = LLVM::LLVMArrayType::get(i64, 3);
   block = structOf({three, three, three, i64, i32, i32, p});
   for (auto binary : module.getOps<BinaryOp>())
@@ -507,6 +509,53 @@ FlatSymbolRefAttr Tables::addTensorFormat(ArrayRef<uint32_t> fields) {
   return known;
 }
 
+Tables::Constant Tables::group(FlatSymbolRefAttr name) {
+  if (!name)
+    return null();
+  FlatSymbolRefAttr &known = groups[name];
+  if (!known) {
+    auto op = symbols.lookup<GroupOp>(name.getValue());
+    SmallVector<int64_t> members = op.getMembers();
+    std::string text = name.getValue().str();
+    Constant table =
+        aggregate(groupType, {string(text), integer(i32Type, members.size()),
+                              integer(i32Type, op.getListSize()),
+                              integers("_gpuasync_members_" + text, members)});
+    known = address(addTable("_gpuasync_group_" + text, table)).symbol;
+  }
+  return symbol(known);
+}
+
+Value Tables::addressOfGroup(OpBuilder &builder, Operation *op,
+                             FlatSymbolRefAttr name) {
+  return build(builder, op->getLoc(), group(name));
+}
+
+FlatSymbolRefAttr Tables::addCollective(CollectiveOp op) {
+  CollectiveAttr what = op.getWhat();
+  Position position = getPosition(op.getLoc());
+  Attribute name = op.getGroupAttr();
+  Attribute fields[] = {what, builder.getI32IntegerAttr(op.getElement()),
+                        name ? name : builder.getUnitAttr(),
+                        builder.getStringAttr(position.file),
+                        builder.getI64IntegerAttr(position.line)};
+  FlatSymbolRefAttr &known = collectives[builder.getArrayAttr(fields)];
+  if (known)
+    return known;
+  SmallVector<int64_t> pairs(what.getPairs());
+  Constant table = aggregate(
+      collectiveType,
+      {integer(i64Type, sizeof(gpuasync_collective)),
+       integer(i32Type, static_cast<uint32_t>(what.getKind())),
+       integer(i32Type, static_cast<uint32_t>(what.getReduction())),
+       integer(i32Type, op.getElement()), integer(i32Type, what.getRoot()),
+       integer(i32Type, pairs.size() / 2), integer(i32Type, position.line),
+       integers("_gpuasync_pairs", pairs), group(op.getGroupAttr()),
+       string(position.file)});
+  known = address(addTable("_gpuasync_collective", table)).symbol;
+  return known;
+}
+
 FlatSymbolRefAttr Tables::addFunction(StringRef name, Location loc,
                                       ArrayRef<unsigned> modules) {
   hasFunctions = true;
@@ -701,6 +750,8 @@ LogicalResult Tables::finish(bool withDestructor) {
   for (auto &[name, binary] : binaries)
     symbols.erase(binary);
   binaries.clear();
+  for (auto group : llvm::make_early_inc_range(module.getOps<GroupOp>()))
+    symbols.erase(group);
   return success();
 }
 
