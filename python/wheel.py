@@ -69,7 +69,7 @@ def main():
                 if name.startswith("libgpuasync_runtime.") and blas.exists():
                     place(blas, libraries / blas.name, "$ORIGIN")
         # Libraries that the runtime and gpu-runner open on demand, and the one that --emit=shared and exe link.
-        for opened in "check", "diskcache", "trace":
+        for opened in "check", "diskcache", "ranks", "trace":
             place(build / ("lib/libgpuasync_%s.so" % opened), libraries / ("libgpuasync_%s.so.0" % opened), "$ORIGIN")
         shutil.copyfile(build / "lib/libgpuasync_aot.a", libraries / "libgpuasync_aot.a")
         commands = stage / "gpu_async/bin"

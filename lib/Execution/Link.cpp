@@ -129,30 +129,39 @@ static ArrayRef<void *> runnerUtilities() {
   return opened;
 }
 
-std::string findBlasLibrary() {
+std::string findOwnLibrary(StringRef name) {
   Dl_info runtime;
   if (!dladdr(reinterpret_cast<void *>(&gpuasync_launch), &runtime))
     return "";
-  for (const char *name : {"libgpuasync_blas.so", "libgpuasync_blas.so.0"}) {
+  for (const char *suffix : {".so", ".so.0"}) {
     SmallString<128> path(sys::path::parent_path(runtime.dli_fname));
-    sys::path::append(path, name);
+    sys::path::append(path, "libgpuasync_" + name + suffix);
     if (sys::fs::exists(path))
       return path.str().str();
   }
   return "";
 }
 
-void *Libraries::findLapack(StringRef name) const {
-  if (!name.starts_with("gpuasync_lapack_"))
-    return nullptr;
-  static void *const library = [] {
-    std::string path = findBlasLibrary();
-    return path.empty() ? nullptr : dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  }();
-  void *found = library ? dlsym(library, name.str().c_str()) : nullptr;
-  if (found)
-    lapack = library;
-  return found;
+void *openOwnLibrary(StringRef name) {
+  std::string path = findOwnLibrary(name);
+  return path.empty() ? nullptr : dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+}
+
+void *Libraries::findInOwnLibraries(StringRef name) const {
+  static constexpr std::pair<const char *, const char *> libraries[] = {
+      {"gpuasync_lapack_", "blas"},
+      {"gpuasync_collective_", "ranks"},
+      {"gpuasync_group_", "ranks"}};
+  for (auto [prefix, library] : libraries) {
+    if (!name.starts_with(prefix))
+      continue;
+    void *handle = openOwnLibrary(library);
+    void *found = handle ? dlsym(handle, name.str().c_str()) : nullptr;
+    if (found && !is_contained(ownLibraries, handle))
+      ownLibraries.push_back(handle);
+    return found;
+  }
+  return nullptr;
 }
 
 static void *vectorMath() {
@@ -204,7 +213,7 @@ void *Libraries::find(StringRef name) const {
       return address;
   if (void *address = dlsym(RTLD_DEFAULT, text.c_str()))
     return address;
-  if (void *address = findLapack(name))
+  if (void *address = findInOwnLibraries(name))
     return address;
   if (hasRunnerUtilities)
     for (void *handle : runnerUtilities())
@@ -216,8 +225,7 @@ void *Libraries::find(StringRef name) const {
 std::vector<std::string> Libraries::files() const {
   std::vector<std::string> paths;
   std::vector<void *> all = handles;
-  if (lapack)
-    all.push_back(lapack);
+  append_range(all, ownLibraries);
   for (void *handle : all) {
     link_map *map = nullptr;
     if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map->l_name)

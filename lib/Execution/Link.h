@@ -33,10 +33,9 @@ using PackedFunction = void (*)(void **);
 
 /// Where a program's undefined names are found, in this order: the runtime's
 /// functions by the ABI's list, those that the embedder names, --shared-libs,
-/// this process, and three kinds of
-/// libraries that are opened when a name is found nowhere else:
-/// libgpuasync_blas.so for LAPACK, MLIR's runner utilities, and glibc's vector
-/// math.
+/// this process, and libraries that are opened when a name is found nowhere
+/// else: libgpuasync_blas.so for LAPACK, libgpuasync_ranks.so, MLIR's runner
+/// utilities, and glibc's vector math.
 class Libraries {
 public:
   /// Opens --shared-libs. They stay open.
@@ -55,24 +54,26 @@ public:
   void leaveOutRunnerUtilities() { hasRunnerUtilities = false; }
   /// Null if there is no such name.
   void *find(llvm::StringRef name) const;
-  /// The paths of --shared-libs, and of libgpuasync_blas.so once a function of
-  /// LAPACK was found in it.
+  /// The paths of --shared-libs, and of the runtime's own libraries in which a
+  /// function was found.
   std::vector<std::string> files() const;
 
 private:
-  void *findLapack(llvm::StringRef name) const;
+  void *findInOwnLibraries(llvm::StringRef name) const;
 
   std::vector<void *> handles;
-  mutable void *lapack = nullptr; ///< null until it was needed
+  mutable std::vector<void *> ownLibraries; ///< that were needed
   std::vector<std::pair<std::string, void *>> named;
   void *(*overriding)(const char *name) = nullptr;
   bool hasAtExit = false;
   bool hasRunnerUtilities = true;
 };
 
-/// The path of libgpuasync_blas.so, which lies next to the runtime; empty: it
+/// The path of libgpuasync_NAME.so, which lies next to the runtime; empty: it
 /// is not there.
-std::string findBlasLibrary();
+std::string findOwnLibrary(llvm::StringRef name);
+/// Opens it, to stay open; null: it is not there.
+void *openOwnLibrary(llvm::StringRef name);
 
 /// A function of glibc's vector math in this process, by its name in libmvec;
 /// null if there is none.

@@ -30,7 +30,7 @@ static Error openFor(LibraryOptions &options, StringRef device,
   if (how.subgroupSize.isGiven() && !executable.device->isCpu)
     return createStringError("option subgroup-size: only on the cpu device");
   if (how.blas == mlir::gpuasync::BlasMode::Auto) {
-    std::string library = findBlasLibrary();
+    std::string library = findOwnLibrary("blas");
     if (library.empty())
       how.blas = mlir::gpuasync::BlasMode::Off;
     else

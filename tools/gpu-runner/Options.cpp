@@ -28,6 +28,9 @@ using mlir::gpuasync::parseWord;
 
 namespace gpurunner {
 
+/// More threads are more likely a mistake.
+static constexpr unsigned mostRanks = 1024;
+
 static const StringLiteral help = R"(usage: gpu-runner [options] FILE|-
 
 Compiles an MLIR program with GPU operations in this process and runs it. FILE
@@ -56,6 +59,9 @@ What runs
 Where and how
   --device=DEVICE          auto|cpu|cuda[:N]|hip[:N] (default: auto)
   --list-devices           say which devices there are
+  --ranks=N                call the program on N ranks, threads with a cpu device
+                           each; %r in --input, --output and --expect is the
+                           number of the rank
   --resident=N,N-M         these arguments, counted from 0, stay on the device
                            between calls, as if they had the attribute
                            gpu_async.resident
@@ -311,6 +317,15 @@ Expected<Options> parseOptions(int argc, char **argv) {
       {"shared-libs", Value::Required, list(compile.sharedLibs)},
       {"device", Value::Required, text(o.device)},
       {"list-devices", Value::None, flag(o.listDevices)},
+      {"ranks", Value::Required,
+       [&](StringRef value) -> Error {
+         unsigned &count = o.ranks.emplace();
+         if (value.getAsInteger(10, count) || count < 1 || count > mostRanks)
+           return createStringError("--ranks=" + value +
+                                    ": expected a number from 1 to " +
+                                    Twine(mostRanks));
+         return Error::success();
+       }},
       {"resident", Value::Required,
        [&](StringRef value) {
          return parseNumbers("resident", value, compile.residents);
@@ -517,7 +532,8 @@ Expected<Options> parseOptions(int argc, char **argv) {
     static const StringRef runs[] = {
         "input",   "output",     "expect",  "repeat",
         "warmup",  "benchmark",  "stats",   "trace",
-        "profile", "leak-check", "timeout", "entry-point-result"};
+        "profile", "leak-check", "timeout", "entry-point-result",
+        "ranks"};
     if (ofRun.empty() && is_contained(runs, option->name))
       ofRun = option->name;
   }
@@ -525,6 +541,10 @@ Expected<Options> parseOptions(int argc, char **argv) {
     return createStringError("--" + ofRun +
                              ": not with --emit, which compiles "
                              "and runs nothing");
+  if (o.ranks && *o.ranks > 1 && (o.stats || compile.check))
+    return createStringError(Twine(o.stats ? "--stats" : "--check") +
+                             ": not with several --ranks; it looks at one "
+                             "device");
   if (tolerance && o.expected.empty())
     return createStringError("--tolerance: only with --expect");
   o.tolerance = tolerance.value_or(0);

@@ -28,7 +28,8 @@ struct Options {
   CompileOptions compile;
   std::string file;
   std::string device = "auto";
-  bool hasEntryPoint = false; ///< it was given
+  std::optional<unsigned> ranks; ///< none: one, and nothing says so
+  bool hasEntryPoint = false;    ///< it was given
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
   std::vector<std::string> expected;

@@ -20,6 +20,7 @@
 #include "Kernels/Common/Environment.h"
 #include "Main.h"
 #include "Options.h"
+#include "Ranks.h"
 #include "Report.h"
 
 #include "gpuasync/Trace.h"
@@ -190,10 +191,12 @@ private:
   Expected<bool> load(const gpuasync::KeyBuilder &job);
   Error compile(const gpuasync::KeyBuilder &job);
   Error checkCall(const Signature &signature);
+  Error setDestinations(const Signature &signature);
   Error findTargets();
   Error beginTrace();
   Error endTrace();
-  int execute(gpuasync::Context &context);
+  int execute();
+  Error report(unsigned rank, raw_ostream &os, bool &unexpected);
   void warnAboutCache();
 
   const Options &options;
@@ -212,7 +215,13 @@ private:
   /// These own the types in `frame`.
   std::optional<Program> program;
   std::optional<mlir::MLIRContext> types;
-  std::optional<CallFrame> frame;
+  /// What each rank calls the program with.
+  struct Call {
+    std::vector<std::string> inputs, outputs, expected;
+    std::optional<CallFrame> frame;
+  };
+  std::vector<Call> calls;
+  Ranks ranks;
   CompiledProgram compiled;
   LinkedProgram linked;
   PackedFunction function = nullptr;
@@ -227,16 +236,30 @@ void Run::warnAboutCache() {
 
 /// What can be found wrong with the call without a device.
 Error Run::checkCall(const Signature &signature) {
-  Expected<CallFrame> made = CallFrame::create(signature, options.inputs);
-  if (!made)
-    return made.takeError();
-  if (Error error = made->checkOutputs(options.outputs))
-    return error;
-  if (Error error = made->setExpected(options.expected))
-    return error;
-  if (Error error = checkEntryPointResult(options, signature))
-    return error;
-  frame = std::move(*made);
+  calls = std::vector<Call>(options.ranks.value_or(1));
+  for (auto [rank, call] : enumerate(calls)) {
+    call = {options.inputs, options.outputs, options.expected, {}};
+    if (options.ranks)
+      for (std::vector<std::string> *values :
+           {&call.inputs, &call.outputs, &call.expected})
+        *values = ofRank(*values, rank);
+    Expected<CallFrame> made = CallFrame::create(signature, call.inputs);
+    if (!made)
+      return made.takeError();
+    if (Error error = made->checkOutputs(call.outputs))
+      return error;
+    if (Error error = made->setExpected(call.expected))
+      return error;
+    call.frame = std::move(*made);
+  }
+  return checkEntryPointResult(options, signature);
+}
+
+/// Makes the memory of results that the compiled function takes as arguments.
+Error Run::setDestinations(const Signature &signature) {
+  for (Call &call : calls)
+    if (Error error = call.frame->setDestinations(signature.destinations))
+      return error;
   return Error::success();
 }
 
@@ -284,7 +307,7 @@ Expected<bool> Run::load(const gpuasync::KeyBuilder &job) {
     return false;
   if (Error error = checkCall(*signature))
     return std::move(error);
-  if (Error error = frame->setDestinations(signature->destinations))
+  if (Error error = setDestinations(*signature))
     return std::move(error);
   compiled = std::move(*found);
   errs() << compiled.said;
@@ -332,7 +355,7 @@ Error Run::compile(const gpuasync::KeyBuilder &job) {
                              " takes the caller's stream (gpu_async.stream), "
                              "but here there is no caller; give it the file "
                              "from before");
-  if (Error error = frame->setDestinations(entry->destinations))
+  if (Error error = setDestinations(*entry))
     return error;
   times.pipeline = time.next();
   if (Error error = findTargets())
@@ -478,66 +501,97 @@ int Run::run() {
     return fail(context.takeError());
   times.driverWait += time.next();
   times.driver = device->milliseconds();
-  return execute(*context);
+  if (Error error = ranks.open(std::move(*context), options.ranks.value_or(1)))
+    return fail(std::move(error));
+  return execute();
 }
 
-int Run::execute(gpuasync::Context &context) {
+/// Says what a rank's call came to.
+Error Run::report(unsigned rank, raw_ostream &os, bool &unexpected) {
+  Call &call = calls[rank];
+  CallFrame &frame = *call.frame;
+  if (Error error = frame.readResults())
+    return error;
+  if (!options.compile.entryPointResult.empty())
+    frame.printPlainResult(os);
+  // What is compared need not be printed.
+  if (!options.outputs.empty() ||
+      (options.compile.entryPointResult.empty() && options.expected.empty()))
+    if (Error error = frame.writeOutputs(call.outputs, os))
+      return error;
+  Error error = frame.checkExpected(options.tolerance, os);
+  unexpected |= bool(error);
+  return error;
+}
+
+int Run::execute() {
   bool failed = false, unexpected = false;
+  const gpuasync::Context &context = ranks.contexts()[0];
+  // Whose error it is, where there are several ranks.
+  auto failOn = [&](unsigned rank, Error error) {
+    outs().flush();
+    if (options.ranks)
+      error = createStringError(toString(std::move(error)) + " (on rank " +
+                                Twine(rank) + ")");
+    failed = fail(std::move(error));
+  };
   {
-    gpuasync::ContextScope scope(context);
-    if (!scope.status().ok())
-      return fail(toError(scope.status()));
-    if (Error error = frame->announce())
-      return fail(std::move(error));
-    scope_exit forget([&] { frame->forget(); });
+    for (Call &call : calls)
+      if (Error error = call.frame->announce())
+        return fail(std::move(error));
+    scope_exit forget([&] {
+      for (Call &call : calls)
+        call.frame->forget();
+    });
     setPhase("running the program");
     // The runtime gives up first, with a list of what did not finish.
     if (double seconds = options.timeout.value_or(0); seconds > 0)
       if (Error error = startWatchdog(seconds, /*grace=*/2 + seconds / 10))
         return fail(std::move(error));
     linked.construct();
-    std::vector<double> calls;
+    std::vector<std::vector<double>> took(calls.size());
     times.total = total.next();
-    gpuasync::Status status = callProgram(options, function, *frame, calls);
+    const std::vector<gpuasync::Status> statuses =
+        ranks.run([&](unsigned rank) {
+          return callProgram(options, function, *calls[rank].frame, took[rank]);
+        });
     gpuasync_stats counts = {};
     gpuasync_status_free(gpuasync_stats_read(context.get(), &counts));
     times.load = double(counts.moduleLoadNs) / 1e6;
-    times.launch = std::max(calls.front() / 1000 - times.load, 0.0);
-    times.total += calls.front() / 1000;
+    const double first = took[0].empty() ? 0 : took[0].front() / 1000;
+    times.launch = std::max(first - times.load, 0.0);
+    times.total += first;
     if (Error error = flushOutput())
       failed = fail(std::move(error));
-    if (!status.ok()) {
-      fail(toError(status));
-      // What did not finish would be waited for in vain.
-      if (status.code() == GPUASYNC_TIMEOUT ||
-          status.code() == GPUASYNC_DEVICE_LOST) {
-        checker.finish();
-        consumeError(endTrace());
-        _exit(1);
-      }
-      failed = true;
-    } else if (!failed) {
+    bool isBusy = false;
+    for (auto [rank, status] : enumerate(statuses)) {
+      if (!status.ok())
+        failOn(rank, toError(status));
+      isBusy |= status.code() == GPUASYNC_TIMEOUT ||
+                status.code() == GPUASYNC_DEVICE_LOST;
+    }
+    // What did not finish would be waited for in vain.
+    if (isBusy) {
+      checker.finish();
+      consumeError(endTrace());
+      _exit(1);
+    }
+    if (!failed) {
       setPhase("writing the results");
-      if (Error error = frame->readResults())
-        failed = fail(std::move(error));
-      if (!failed && !options.compile.entryPointResult.empty())
-        frame->printPlainResult(outs());
-      // What is compared need not be printed.
-      if (!failed && (!options.outputs.empty() ||
-                      (options.compile.entryPointResult.empty() &&
-                       options.expected.empty())))
-        if (Error error = frame->writeOutputs(options.outputs, outs()))
-          failed = fail(std::move(error));
-      if (!failed)
-        if (Error error = frame->checkExpected(options.tolerance, outs())) {
-          outs().flush();
-          fail(std::move(error));
-          failed = unexpected = true;
-        }
-      frame->freeResults();
+      for (unsigned rank = 0; rank < calls.size(); ++rank) {
+        std::string text;
+        raw_string_ostream os(text);
+        Error error = report(rank, os, unexpected);
+        if (options.ranks && !text.empty())
+          outs() << "rank " << rank << ":\n";
+        outs() << text;
+        if (error)
+          failOn(rank, std::move(error));
+        calls[rank].frame->freeResults();
+      }
       if (options.benchmark && !failed) {
-        calls.erase(calls.begin(), calls.begin() + options.warmup);
-        printBenchmark(std::move(calls), options.benchmarkTable);
+        took[0].erase(took[0].begin(), took[0].begin() + options.warmup);
+        printBenchmark(std::move(took[0]), options.benchmarkTable);
       }
       if (Error error = flushOutput())
         failed = fail(std::move(error));
@@ -565,11 +619,12 @@ int Run::execute(gpuasync::Context &context) {
   if (Error error = endTrace())
     failed = fail(std::move(error));
   setPhase("closing the device");
-  gpuasync::Status closed = context.close();
+  gpuasync::Status closed = ranks.close();
   if (!failed && !closed.ok())
     failed = fail(toError(closed));
-  if (!failed)
-    failed = reportLeaks(context, options.leakCheck == LeakCheck::Error);
+  for (const gpuasync::Context &each : ranks.contexts())
+    if (!failed)
+      failed = reportLeaks(each, options.leakCheck == LeakCheck::Error);
   gpuasync::Status shutdown(gpuasync_shutdown());
   if (!failed && !shutdown.ok())
     failed = fail(toError(shutdown));
@@ -581,7 +636,7 @@ int Run::execute(gpuasync::Context &context) {
 static void addBlasLibrary(CompileOptions &options) {
   if (options.blas == mlir::gpuasync::BlasMode::Off)
     return;
-  std::string library = findBlasLibrary();
+  std::string library = findOwnLibrary("blas");
   if (!library.empty()) {
     options.sharedLibs.push_back(library);
     return;

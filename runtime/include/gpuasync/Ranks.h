@@ -102,15 +102,17 @@ typedef struct gpuasync_collective {
   const uint32_t
       *pairs; ///< permute: from, to, from, to: positions in the group
   const gpuasync_group *group; ///< null: all ranks
-  const char *file;            ///< where it is in the program
+  const char *file; ///< where it is in the program; "" or null: unknown
 } gpuasync_collective;
 
 /// A function as gpu_async.call calls it: enqueues a collective of the calling
 /// thread's rank. The k-th one of each rank in a group is one collective. On
 /// the stream, what comes later starts when the destination is complete and the
 /// source may be overwritten. Counts are of elements; of a barrier they are 0
-/// and the pointers null. The memory is the device's. Ranks whose collectives
-/// differ, and counts that do not fit, are errors on all ranks of the group.
+/// and the pointers null, which they may be with a count of 0. Roots, pairs and
+/// groups that do not fit the ranks are errors. The memory is the device's.
+/// Ranks whose collectives differ, and counts that do not fit, are errors on
+/// all ranks of the group.
 GPUASYNC_API int32_t gpuasync_collective_enqueue(
     const gpuasync_call *call, const gpuasync_collective *collective,
     void *destination, int64_t destinationCount, const void *source,

@@ -91,7 +91,7 @@ Error ranks::checkGroup(const gpuasync_group &group, uint32_t rankCount) {
   if (group.rankCount != rankCount)
     return name + " is of " + std::to_string(group.rankCount) +
            " ranks, and the program runs on " + std::to_string(rankCount) +
-           " (gpu-runner --ranks)";
+           " (gpu-runner --ranks=" + std::to_string(group.rankCount) + ")";
   if (!group.members || !group.size || rankCount % group.size)
     return name + " has no lists of one length";
   std::vector<bool> seen(rankCount);
@@ -273,8 +273,9 @@ static Error enqueue(const gpuasync_call &call, const gpuasync_collective *what,
       !status.ok())
     return status.message();
   part->memory = memory;
-  part->place = std::string(what->file ? what->file : "<unknown>") + ":" +
-                std::to_string(what->line);
+  part->place =
+      std::string(what->file && *what->file ? what->file : "<unknown>") + ":" +
+      std::to_string(what->line);
   uint32_t rank = 0;
   if (std::shared_ptr<World> world = findWorld(gpuasync_thread_context(), rank))
     return world->enqueue(rank, call, std::move(part));

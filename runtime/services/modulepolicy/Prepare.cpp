@@ -251,8 +251,8 @@ gpuasync_status *gpuasync_modules_insert(gpuasync_context *context,
     CurrentContext current(*context);
     if (!current.status.ok())
       return context->noteFault(std::move(current.status));
-    return context->noteFault(ContextModulePolicy::of(*context).insert(
-        *visit, module, *image));
+    return context->noteFault(
+        ContextModulePolicy::of(*context).insert(*visit, module, *image));
   });
 }
 }

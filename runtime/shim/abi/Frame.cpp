@@ -200,8 +200,7 @@ static Status enterMore(Frame &frame, const gpuasync_function &function) {
   frame.more = new DeviceUse[count - 1];
   for (uint32_t i = 1; i < count; ++i) {
     DeviceUse &use = frame.more[i - 1];
-    RETURN_IF_ERROR(
-        pinIn(frame, *(*scope)[i], *program, use.pin));
+    RETURN_IF_ERROR(pinIn(frame, *(*scope)[i], *program, use.pin));
     frame.moreCount = i;
     RETURN_IF_ERROR(bindToPin(use));
     RETURN_IF_ERROR(frame.switchTo(use));

@@ -114,12 +114,13 @@ std::vector<NullCall> makeCalls() {
   ENTRY(
       gpuasync_stream_enqueue_host, "rrr", w.callers,
       [](void *) -> int32_t { return 0; }, words, 64);
-  add("gpuasync_stream_enqueue_gate", "rrrr", [](W &w, int which, Status &said) {
-    gpuasync_gate *gate = nullptr;
-    return withNull(
-        which, said, &gpuasync_stream_enqueue_gate, w.callers,
-        [](void *, const char *) {}, words, 64, &gate);
-  });
+  add("gpuasync_stream_enqueue_gate", "rrrr",
+      [](W &w, int which, Status &said) {
+        gpuasync_gate *gate = nullptr;
+        return withNull(
+            which, said, &gpuasync_stream_enqueue_gate, w.callers,
+            [](void *, const char *) {}, words, 64, &gate);
+      });
   ENTRY(gpuasync_gate_open, "mm", nullptr, nullptr);
   ENTRY(gpuasync_stream_destroy, "-m", &w.frame, w.stream, 0, 0);
   ENTRY(gpuasync_stream_wait, "-rm", &w.frame, w.stream, w.event, 0);

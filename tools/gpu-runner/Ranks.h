@@ -1,0 +1,52 @@
+//===- Ranks.h - The ranks of a run -----------------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// --ranks: contexts of the cpu device, each with a thread that calls the
+// program.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_TOOLS_GPURUNNER_RANKS_H
+#define GPUASYNC_TOOLS_GPURUNNER_RANKS_H
+
+#include "gpuasync/Context.h"
+#include "gpuasync/Ranks.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <string>
+#include <vector>
+
+namespace gpurunner {
+
+/// `values` for one rank: %r in them is its number.
+std::vector<std::string> ofRank(llvm::ArrayRef<std::string> values,
+                                unsigned rank);
+
+class Ranks {
+public:
+  Ranks() = default;
+  Ranks(const Ranks &) = delete;
+  /// Rank 0 has the context `first`; opens contexts for the others.
+  llvm::Error open(gpuasync::Context first, unsigned count);
+  /// Calls `body(rank)` for each rank, on a thread of its own if there are
+  /// several, in a scope of its context. Its status is what the rank leaves
+  /// with; all of them by rank.
+  std::vector<gpuasync::Status>
+  run(llvm::function_ref<gpuasync::Status(unsigned)> body);
+  /// Closes the contexts. The first error.
+  gpuasync::Status close();
+
+  llvm::ArrayRef<gpuasync::Context> contexts() const { return all; }
+
+private:
+  void leave(unsigned rank, const gpuasync::Status &status);
+
+  std::vector<gpuasync::Context> all;
+  gpuasync_ranks *ranks = nullptr; ///< null: there is one rank
+};
+
+} // namespace gpurunner
+
+#endif // GPUASYNC_TOOLS_GPURUNNER_RANKS_H
