@@ -85,6 +85,7 @@ struct Command {
     Fill,
     Call,     ///< of a function of the runtime's own
     HostCall, ///< of a library's function that runs on the host
+    Arrival,  ///< the same in front of a gate; StreamGates only
     Captured, ///< a library's work; of graphs only
     Wait      ///< of the cpu device's queue only
   };
@@ -104,12 +105,15 @@ struct Command {
     void *argument;
   };
   struct HostCall {
-    int32_t (*function)(void *); ///< may wait; not 0: the stream's work failed
-    const void *arguments;       ///< copied, to an address aligned to 16
+    union {
+      int32_t (*function)(
+          void *); ///< may wait; not 0: the stream's work failed
+      /// Of an arrival: called whether the stream's work failed or not, with
+      /// the message if so.
+      void (*arrive)(void *, const char *error);
+    };
+    const void *arguments; ///< copied, to an address aligned to 16
     uint64_t bytes;
-    /// In its place: called whether the stream's work failed or not, with the
-    /// message if so.
-    void (*arrive)(void *, const char *error) = nullptr;
   };
   union {
     Launch launch = {};
@@ -145,8 +149,9 @@ struct Command {
       : kind(Kind::Fill), site(site), fill(&strided) {}
   Command(void (*function)(void *), void *argument)
       : kind(Kind::Call), call{function, argument} {}
-  Command(const HostCall &call, const gpuasync_site *site)
-      : kind(Kind::HostCall), site(site), host(call) {}
+  Command(const HostCall &call, const gpuasync_site *site,
+          Kind kind = Kind::HostCall)
+      : kind(kind), site(site), host(call) {}
 };
 inline bool isCopy(const Command &command) {
   return command.kind == Command::Kind::CopyBytes ||

@@ -376,7 +376,7 @@ Status CpuContext::closeGate(NativeStream native, const Command::HostCall &call,
   Status status;
   try {
     const Producing producing(stream);
-    status = callHost(stream, Command(call, site));
+    status = callHost(stream, Command(call, site, Command::Kind::Arrival));
     if (status.ok())
       scheduler->enqueueWait(stream, gate->opening(), site);
   } catch (const std::bad_alloc &) {

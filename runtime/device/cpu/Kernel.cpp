@@ -199,7 +199,7 @@ void Scheduler::execute(Stream &stream, Op &op) {
       stream.tenure->fail(std::move(status), op.position);
     return;
   }
-  if (op.command.kind == Command::Kind::HostCall && op.command.host.arrive)
+  if (op.command.kind == Command::Kind::Arrival)
     return arrive(stream, op);
   if (stream.tenure->error.load(std::memory_order_relaxed))
     return;

@@ -174,7 +174,7 @@ static Status enqueueHost(gpuasync_stream &stream,
   const gpuasync_site *site = stream.newest();
   RETURN_IF_ERROR(context.driver->submit(
       stream.native,
-      Command(Command::HostCall{function, arguments, bytes}, site)));
+      Command(Command::HostCall{{function}, arguments, bytes}, site)));
   stream.note(site);
   return Status();
 }
@@ -260,7 +260,11 @@ gpuasync_status *gpuasync_stream_enqueue_gate(
     return nullArgument("gpuasync_stream_enqueue_gate").release();
   *out = nullptr;
   return entry(*stream->context, [&] {
-    return enqueueGate(*stream, {nullptr, arguments, bytes, arrive}, *out);
+    Command::HostCall call = {};
+    call.arrive = arrive;
+    call.arguments = arguments;
+    call.bytes = bytes;
+    return enqueueGate(*stream, call, *out);
   });
 }
 

@@ -145,11 +145,12 @@ protected:
   void put(TestStream &stream, Gate &gate) {
     stream.timeline.note();
     Gate *argument = &gate;
-    ASSERT_TRUE(slot->submit(stream.native,
-                             Command(Command::HostCall{Gate::pass, &argument,
-                                                       sizeof(argument)},
-                                     nullptr))
-                    .ok());
+    ASSERT_TRUE(
+        slot->submit(stream.native, Command(Command::HostCall{{Gate::pass},
+                                                              &argument,
+                                                              sizeof(argument)},
+                                            nullptr))
+            .ok());
   }
   bool isReached(const Timepoint &point) {
     bool reached = false;
