@@ -70,7 +70,6 @@ private:
   bool isIdle();
   /// Tells a trace of what the host has copied since `from`; 0: there was none.
   void noteOwn(uint64_t bytes, int64_t from);
-  Status settle(DeviceUse &of, const char *source, uint64_t bytes);
   Status takeLate(HeldStaging &staging, const char *source, uint64_t bytes);
 };
 
@@ -85,33 +84,6 @@ bool StagedTransfer::isIdle() {
 //===----------------------------------------------------------------------===//
 // Sources that are not written yet
 //===----------------------------------------------------------------------===//
-
-/// The last resort: waits until a device of the frame has written what it has
-/// yet to write of the source.
-Status StagedTransfer::settle(DeviceUse &of, const char *source,
-                              uint64_t bytes) {
-  StagingPool &theirs = stagingOf(*of.context);
-  if (!theirs.mayBePending(of.downloads))
-    return Status();
-  RETURN_IF_ERROR(frame.makeCurrent(of));
-  const Deadline deadline = callDeadline();
-  while (true) {
-    bool pending = false, done = false;
-    RETURN_IF_ERROR(theirs.isPending(of.downloads, source, bytes, pending));
-    if (!pending)
-      return frame.makeCurrent(use);
-    // After an error nobody writes the word of a download.
-    const Timeline *timeline = &of == &use    ? &stream.timeline
-                               : of.downloads ? of.downloads->point.timeline
-                                              : nullptr;
-    if (timeline)
-      RETURN_IF_ERROR(of.context->timepoints.query(timeline->whenIdle(), done));
-    if (deadline.over())
-      return makeStatus(GPUASYNC_TIMEOUT,
-                        "timed out waiting for a copy into the source");
-    sleepNs(50000);
-  }
-}
 
 /// Staging for a source of which the device itself has parts still to write.
 /// The rest is read now: the host may change it as soon as the copy is
@@ -168,9 +140,6 @@ Status StagedTransfer::plan(const void *source, const Sides &sides,
     return Status();
   const char *low = static_cast<const char *>(source) + sides.from.low;
   const uint64_t bytes = sides.from.bytes();
-  for (uint32_t i = 0; frame.more && i <= frame.moreCount; ++i)
-    if (DeviceUse &other = i ? frame.more[i - 1] : frame.first; &other != &use)
-      RETURN_IF_ERROR(settle(other, low, bytes));
   bool isUnsettled = false;
   // The newest one counts.
   auto look = [&](Download &pending) {
@@ -189,7 +158,8 @@ Status StagedTransfer::plan(const void *source, const Sides &sides,
   };
   RETURN_IF_ERROR(pool.forEachWriter(use.downloads, low, bytes, look));
   if (isUnsettled)
-    RETURN_IF_ERROR(settle(use, low, bytes));
+    RETURN_IF_ERROR(pool.settle(use.downloads, low, bytes, /*staged=*/false,
+                                &stream.timeline));
   if (out.source == Source::Reachable)
     out.source =
         context.has(CapHostAccess) && isIdle() ? Source::Now : Source::Gathered;
@@ -242,6 +212,10 @@ Status StagedTransfer::toTarget(CopyPlan::Target target, Copy &copy,
   using Target = CopyPlan::Target;
   char *low = static_cast<char *>(copy.destination) + to.low;
   if (target != Target::Staged) {
+    // The host would write older copies over what the driver writes now.
+    if (target == Target::Driver)
+      RETURN_IF_ERROR(pool.settle(use.downloads, low, to.bytes(),
+                                  /*staged=*/true, &stream.timeline));
     Status status = context.driver->submit(stream.native, Command(copy, site));
     if (!status.ok() || target != Target::Direct || isIdle())
       return status;

@@ -172,6 +172,31 @@ Status StagingPool::finishReached(Download *&list) {
   return status;
 }
 
+Status StagingPool::settle(Download *&list, const char *first, uint64_t bytes,
+                           bool staged, const Timeline *own) {
+  if (!mayBePending(list))
+    return Status();
+  const Deadline deadline = callDeadline();
+  while (true) {
+    bool pending = false, done = false;
+    RETURN_IF_ERROR(
+        forEachWriter(list, first, bytes, [&](const Download &download) {
+          return !(pending = download.staging || !staged);
+        }));
+    if (!pending)
+      return Status();
+    // After an error nobody writes the word of a download.
+    if (const Timeline *timeline = list ? list->point.timeline : own)
+      RETURN_IF_ERROR(context.timepoints.query(timeline->whenIdle(), done));
+    if (deadline.over())
+      return makeStatus(GPUASYNC_TIMEOUT,
+                        "timed out waiting for an earlier copy into host "
+                        "memory at %p",
+                        static_cast<const void *>(first));
+    sleepNs(50000);
+  }
+}
+
 void StagingPool::dropAll(Download *&list) {
   while (Download *download = list) {
     list = download->next;

@@ -59,11 +59,11 @@ struct Download {
   Download() {} ///< leaves `scatter` as it is
 };
 
-/// Whether a copy into pageable memory writes a part of a source.
+/// Whether a copy into pageable memory writes a part of `bytes` at `first`.
 inline bool overlaps(const char *destination, uint64_t written,
-                     const char *source, uint64_t bytes) {
-  return written && destination < source + bytes &&
-         source < destination + written;
+                     const char *first, uint64_t bytes) {
+  return written && destination < first + bytes &&
+         first < destination + written;
 }
 
 /// Under the lock of the orphans its other one, and those of memory and
@@ -87,13 +87,13 @@ public:
   Status expect(Download *&list, Stream &stream, char *destination,
                 uint64_t bytes, PoolAllocation *staging,
                 const StridedCopy *scatter);
-  /// Calls `visit` for downloads that have yet to write a part of the source,
+  /// Calls `visit` for downloads that have yet to write a part of some memory,
   /// newest first, until it returns false: those of a frame's list, and of
   /// frames that were left before anybody waited, behind which a token may
   /// order the source's copy. `visit` may link and share what it gets, and keep
   /// nothing else of it.
   template <typename Visit>
-  Status forEachWriter(Download *&list, const char *source, uint64_t bytes,
+  Status forEachWriter(Download *&list, const char *first, uint64_t bytes,
                        Visit visit) {
     if (!mayBePending(list))
       return Status();
@@ -108,12 +108,14 @@ public:
       Download *&newest = isNewer(own, others) ? own : others;
       Download *download = newest;
       newest = download->next;
-      if (overlaps(download->destination, download->bytes, source, bytes) &&
+      if (overlaps(download->destination, download->bytes, first, bytes) &&
           !visit(*download))
         break;
     }
     return Status();
   }
+  Status settle(Download *&list, const char *first, uint64_t bytes, bool staged,
+                const Timeline *own) override;
   Status isPending(Download *&list, const char *source, uint64_t bytes,
                    bool &pending) {
     pending = false;

@@ -284,6 +284,7 @@ public:
   Status registerHost(void *pointer, uint64_t bytes,
                       const gpuasync_site *site) noexcept override {
     return enter(site, nullptr, [&](Call &call) {
+      SharedDownloads shared(*this, *call.frame());
       gpuasync_host_register(call.handle(), pointer, bytes, theSite);
     });
   }

@@ -31,6 +31,7 @@ struct Copying : Transfer {
 
 template <typename Copy>
 Status Copying::copyPart(const Copy &copy, const Sides &sides) {
+  RETURN_IF_ERROR(settleOthers(copy.source, copy.destination, sides));
   if (isForRegion())
     return frame.region->put(stream, Command(copy, site), sides);
   if (sides.areReachable())

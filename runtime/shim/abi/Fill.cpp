@@ -42,6 +42,7 @@ static StridedFill fillOf(const StridedCopy &box, const char *pattern) {
 
 Status Filling::fillBox(StridedCopy &box, const Sides &sides,
                         const char *pattern) {
+  RETURN_IF_ERROR(settleOthers(nullptr, box.destination, sides));
   StridedFill fill = fillOf(box, pattern);
   if (isForRegion())
     return frame.region->put(stream, Command(fill, site), sides);

@@ -239,6 +239,11 @@ inline Status checkBlock(const gpuasync_context &context,
 Status hostWait(Frame &frame, Stream *const *streams, uint32_t count);
 /// Says whether all work on a stream of a frame is done (Wait.cpp).
 Status hostQuery(Frame &frame, Stream &stream, bool &done);
+/// Waits until unfinished copies of this frame and of outer ones have written
+/// their parts of pageable memory; `staged`: those that the host writes. Copies
+/// of the device `except` of this frame are not waited for (Transfer.cpp).
+Status settleDownloads(Frame &frame, const char *first, uint64_t bytes,
+                       bool staged, const DeviceUse *except = nullptr);
 /// putLaunch of a launch that the host waits for next (Launch.cpp).
 Status putAwaitedLaunch(Frame &frame, Stream &stream, NativeFunction function,
                         const gpuasync_kernel &kernel,

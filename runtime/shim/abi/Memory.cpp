@@ -126,7 +126,11 @@ void gpuasync_host_register(gpuasync_frame *memory, void *pointer,
     if (frame.capture)
       return refuseCaptured("a registration of host memory",
                             "register it before the capture");
-    return registerOnAll(frame, static_cast<char *>(pointer), bytes, site);
+    // From now on the device writes it at once: older copies come first.
+    RETURN_IF_ERROR(frame.flush());
+    char *const first = static_cast<char *>(pointer);
+    RETURN_IF_ERROR(settleDownloads(frame, first, bytes, /*staged=*/true));
+    return registerOnAll(frame, first, bytes, site);
   });
 }
 

@@ -121,6 +121,25 @@ static Status finishDownloads(Frame &frame) {
   return status;
 }
 
+/// Before a token leaves a frame: whoever waits for it finishes the downloads
+/// of the event's context only, so the host waits for those of other devices
+/// here.
+static Status finishOthers(Frame &frame, const Event &event) {
+  Status status;
+  frame.forEachDevice([&](DeviceUse &use) {
+    HostCopies &copies = *use.context->hostCopies;
+    if (!status.ok() || use.context == event.context ||
+        !copies.mayBePending(use.downloads))
+      return;
+    status = frame.makeCurrent(use);
+    auto *const all = reinterpret_cast<const char *>(1);
+    if (status.ok())
+      status = copies.settle(use.downloads, all, INT64_MAX, /*staged=*/true,
+                             nullptr);
+  });
+  return status;
+}
+
 /// A host wait of a frame, with what it covers.
 template <typename Wait>
 static int32_t waitInFrame(Frame *frame, const gpuasync_site *site, Wait wait) {
@@ -339,10 +358,11 @@ gpuasync_event *gpuasync_event_export(gpuasync_frame *memory,
         RETURN_IF_ERROR(checkOwn(*frame, handle, event));
         if (event->region)
           RETURN_IF_ERROR(event->region->flush());
-        return frame->capture
-                   ? refuseCaptured("a token that the function returns",
-                                    "order what follows by the stream")
-                   : Status();
+        if (frame->capture)
+          return refuseCaptured("a token that the function returns",
+                                "order what follows by the stream");
+        return __builtin_expect(!frame->more, 1) ? Status()
+                                                 : finishOthers(*frame, *event);
       }))
     return nullptr;
   unlink(frame->events, event);

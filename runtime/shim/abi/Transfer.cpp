@@ -9,6 +9,29 @@
 
 using namespace gpuasync;
 
+Status gpuasync::settleDownloads(Frame &frame, const char *first,
+                                 uint64_t bytes, bool staged,
+                                 const DeviceUse *except) {
+  DeviceUse &current = *frame.current;
+  Status status;
+  for (OpenFrame *each = &frame; each; each = each->outer)
+    each->forEachDevice([&](DeviceUse &use) {
+      // An outer frame may have failed before it had a context.
+      if (!status.ok() || &use == except || !use.context)
+        return;
+      // Of one context, what was taken over keeps the order of the calls.
+      if (!use.downloads && except && use.context == except->context)
+        return;
+      HostCopies &copies = *use.context->hostCopies;
+      if (!copies.mayBePending(use.downloads))
+        return;
+      status = frame.makeCurrent(use);
+      if (status.ok())
+        status = copies.settle(use.downloads, first, bytes, staged, nullptr);
+    });
+  return status.ok() ? frame.makeCurrent(current) : std::move(status);
+}
+
 Status Transfer::classify(const void *first, const Extent &extent,
                           const char *role, bool &pageable) {
   pageable = false;

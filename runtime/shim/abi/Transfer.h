@@ -57,6 +57,23 @@ struct Transfer {
     return isMixed(first.source, sides.from, sides.fromPageable) ||
            isMixed(first.destination, sides.to, sides.toPageable);
   }
+  /// Before the host copies for the device. The device's own copies keep the
+  /// order of their calls; other devices, and frames around this one, do not
+  /// know of it.
+  Status settleOthers(const void *source, const void *destination,
+                      const Sides &sides) {
+    if (__builtin_expect(!frame.more && !frame.outer, 1))
+      return Status();
+    auto settle = [&](const void *first, const Extent &extent, bool staged) {
+      return settleDownloads(frame,
+                             static_cast<const char *>(first) + extent.low,
+                             extent.bytes(), staged, &use);
+    };
+    if (sides.fromPageable)
+      RETURN_IF_ERROR(settle(source, sides.from, /*staged=*/false));
+    return sides.toPageable ? settle(destination, sides.to, /*staged=*/true)
+                            : Status();
+  }
   /// Calls `whole(box, sides)` for boxes of an array that drivers take, whose
   /// sides are each of one kind, and `element(box)` for elements of which a
   /// side is not. `first` is the box of the first element, `sides` has the

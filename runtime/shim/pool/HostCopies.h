@@ -60,6 +60,14 @@ public:
     Download *none = nullptr;
     return finish(none);
   }
+  /// Waits until those of a frame's list, and of what was taken over, have
+  /// written their parts of `bytes` at `first`; `staged`: those of them that
+  /// the host writes. An empty list asks the stream of `own` about errors,
+  /// which may be null. The context is current.
+  virtual Status settle(Download *&, const char * /*first*/, uint64_t /*bytes*/,
+                        bool /*staged*/, const Timeline * /*own*/) {
+    return Status();
+  }
   /// Drops all of a list.
   virtual void dropAll(Download *&) {}
   /// They will write nothing, but the device may still work on their staging.

@@ -163,6 +163,55 @@ TEST_P(Devices, PendingDownloadsAreSeenFromBoth) {
   frame.dealloc(nullptr, x[1], 1);
 }
 
+// Of two devices' downloads to one place the later one counts.
+TEST_P(Devices, DownloadsOfBothToOnePlace_B06) {
+  for (uint32_t first : {0u, 1u})
+    for (bool isFill : {false, true}) {
+      SCOPED_TRACE(first);
+      std::vector<uint32_t> host(64);
+      FrameScope frame(*program);
+      gpuasync_stream *s[2] = {frame.stream(0), frame.stream(1)};
+      uint32_t *x[2];
+      for (uint32_t i = 0; i < 2; ++i) {
+        x[i] = frame.alloc(s[i], 64, 0, i);
+        frame.launch(s[i], Store, 1, 64, StoreParams{x[i], 10 + i});
+      }
+      const uint32_t last = 1 - first, value = 10 + last;
+      frame.copy(s[first], host.data(), x[first], 256);
+      frame.waitEvent(s[last], frame.record(s[first]));
+      if (isFill)
+        gpuasync_memset(frame, s[last], host.data(), &value, 4, 64,
+                        SITE("fill"));
+      else
+        frame.copy(s[last], host.data(), x[last], 256);
+      EXPECT_EQ(frame.wait({s[0], s[1]}), 0);
+      EXPECT_EQ(host, std::vector<uint32_t>(64, value));
+      for (uint32_t i = 0; i < 2; ++i)
+        frame.dealloc(nullptr, x[i], i);
+    }
+}
+
+// A token of one device covers what the other one has copied before it.
+TEST_P(Devices, TokensCoverDownloadsOfBoth_B06) {
+  std::vector<uint32_t> host(64);
+  gpuasync_event *token = nullptr;
+  uint32_t *x = nullptr;
+  {
+    FrameScope frame(*program);
+    gpuasync_stream *s[2] = {frame.stream(0), frame.stream(1)};
+    x = frame.alloc(s[1], 64, 0, 1);
+    frame.launch(s[1], Store, 1, 64, StoreParams{x, 7});
+    frame.copy(s[1], host.data(), x, 256);
+    frame.waitEvent(s[0], frame.record(s[1]));
+    token = gpuasync_event_export(frame, frame.record(s[0]), SITE("return"));
+  }
+  EXPECT_TRUE(Status(gpuasync_event_wait(token)).ok());
+  EXPECT_EQ(host, std::vector<uint32_t>(64, 7));
+  gpuasync_event_release(token);
+  FrameScope frame(*program);
+  frame.dealloc(nullptr, x, 1);
+}
+
 TEST_P(Devices, RegisteredMemoryIsEachDevices) {
   std::vector<uint32_t> host(4096, 3), out(64);
   FrameScope frame(*program);

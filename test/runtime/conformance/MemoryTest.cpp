@@ -747,6 +747,39 @@ TEST_P(Memory, RegistrationsThatOverlap_B06_M08) {
   EXPECT_EQ(leakText(context), "");
 }
 
+// B06: work on memory that was just registered runs after an earlier copy into
+// it, though the host writes that copy.
+TEST_P(Memory, RegistrationBehindADownload_B06_M08) {
+  for (const char *how : {"copy", "fill", "kernel", "read"}) {
+    SCOPED_TRACE(how);
+    std::vector<uint32_t> host(1024, 1), out(64);
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    uint32_t *x = frame.alloc(stream, 64), *y = frame.alloc(stream, 64);
+    frame.launch(stream, Store, 1, 64, StoreParams{x, 10});
+    frame.launch(stream, Store, 1, 64, StoreParams{y, 11});
+    frame.copy(stream, host.data(), x, 256);
+    gpuasync_host_register(frame, host.data(), 256, SITE("register"));
+    const uint32_t value = 11;
+    if (*how == 'c')
+      frame.copy(stream, host.data(), y, 256);
+    else if (*how == 'f')
+      gpuasync_memset(frame, stream, host.data(), &value, 4, 64, SITE("fill"));
+    else if (*how == 'k')
+      frame.launch(stream, Store, 1, 64, StoreParams{host.data(), 11});
+    else
+      frame.copy(stream, y, host.data(), 256);
+    frame.copy(stream, out.data(), y, 256);
+    ASSERT_EQ(frame.wait({stream}), 0);
+    const bool reads = *how == 'r';
+    EXPECT_EQ(host[0], reads ? 10u : 11u);
+    EXPECT_EQ(out, std::vector<uint32_t>(64, reads ? 10 : 11));
+    gpuasync_host_unregister(frame, host.data(), SITE("unregister"));
+    frame.dealloc(stream, x);
+    frame.dealloc(stream, y);
+  }
+}
+
 // M08: of two registrations of one place the larger one ends on its own.
 TEST_P(Memory, LargerRegistrationEnds_M08) {
   std::vector<uint32_t> host(4096, 2);

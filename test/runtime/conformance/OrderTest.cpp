@@ -566,6 +566,63 @@ TEST_P(Order, DownloadCoveredThroughAnotherStream) {
   frame.dealloc(a, x);
 }
 
+// B06: a copy on a caller's stream, which the driver makes at once, comes after
+// an older one to the same place that the host has yet to write.
+TEST_P(Order, DownloadOnACallersStreamBehindAnother_B06) {
+  gpuasync_stream *mine = nullptr;
+  ASSERT_TRUE(
+      Status(gpuasync_context_stream_create(context.get(), &mine)).ok());
+  std::vector<uint32_t> out(64);
+  {
+    FrameScope frame(*program);
+    gpuasync_stream *own = frame.stream();
+    gpuasync_stream *callers = gpuasync_stream_external(
+        frame, 0, gpuasync_context_stream_native(mine), SITE("external"));
+    uint32_t *x = frame.alloc(own, 64);
+    frame.launch(own, Store, 1, 64, StoreParams{x, 10});
+    frame.copy(own, out.data(), x, 256);
+    frame.launch(own, Store, 1, 64, StoreParams{x, 11});
+    frame.waitEvent(callers, frame.record(own));
+    // The vendor makes it, and waits.
+    const int inside = mock ? mock->mock_mid_frame(0) : 0;
+    frame.copy(callers, out.data(), x, 256);
+    if (mock)
+      mock->mock_mid_frame(inside);
+    EXPECT_EQ(frame.waitHost(frame.record(callers)), 0);
+    EXPECT_EQ(out, std::vector<uint32_t>(64, 11));
+    EXPECT_EQ(frame.wait({own}), 0);
+    EXPECT_EQ(out, std::vector<uint32_t>(64, 11));
+    frame.dealloc(own, x);
+  }
+  gpuasync_context_stream_destroy(mine);
+}
+
+// B06: a wait of an inner frame does not write over an older copy of the outer
+// one, which comes later.
+TEST_P(Order, DownloadOfAnInnerFrameBehindTheOuters_B06) {
+  std::vector<uint32_t> out(64);
+  FrameScope outer(*program);
+  gpuasync_stream *first = outer.stream();
+  uint32_t *x = outer.alloc(first, 64);
+  outer.launch(first, Store, 1, 64, StoreParams{x, 10});
+  outer.copy(first, out.data(), x, 256);
+  gpuasync_event *copied = outer.record(first);
+  {
+    FrameScope inner(*program);
+    gpuasync_stream *second = inner.stream();
+    inner.waitEvent(second, copied);
+    uint32_t *y = inner.alloc(second, 64);
+    inner.launch(second, Store, 1, 64, StoreParams{y, 11});
+    inner.copy(second, out.data(), y, 256);
+    ASSERT_EQ(inner.wait({second}), 0);
+    EXPECT_EQ(out, std::vector<uint32_t>(64, 11));
+    inner.dealloc(second, y);
+  }
+  ASSERT_EQ(outer.wait({first}), 0);
+  EXPECT_EQ(out, std::vector<uint32_t>(64, 11));
+  outer.dealloc(first, x);
+}
+
 // S08: the caller's stream is ordered both ways and never waited for; 10000
 // hand-overs, of which each thousandth result is looked at.
 TEST_P(Order, ExternalStream_S08) {
