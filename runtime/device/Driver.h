@@ -51,6 +51,9 @@ public:
                       "by its name",
                       name());
   }
+  /// Whether a context of this process, any one, has registered this memory, or
+  /// is about to: it stays registered as long as that context counts on it.
+  virtual bool hasRegistered(const void *) { return false; }
 
 protected:
   ~Driver() = default;

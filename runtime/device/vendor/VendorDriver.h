@@ -14,6 +14,10 @@
 #include "device/vendor/VendorGraph.h"
 #include "device/vendor/VendorLibrary.h"
 
+#include "shim/base/Uncancelled.h"
+
+#include <atomic>
+#include <condition_variable>
 #include <map>
 #include <mutex>
 
@@ -69,47 +73,111 @@ struct VendorFacts {
 class HostPlaces {
   struct Shared {
     uint64_t bytes;
-    uint32_t count;
+    uint32_t count; ///< 0: the vendor could not unregister it
+    bool busy;      ///< the vendor is being called: whoever finds it waits
   };
-  using Places = std::map<void *, Shared>;
+  using Places = std::map<char *, Shared>;
 
 public:
   using Place = Places::node_type;
 
-  /// One context more counts on exactly this memory, if any does.
-  bool share(void *pointer, uint64_t bytes) {
-    std::lock_guard<std::mutex> lock(mutex);
-    auto found = places.find(pointer);
-    if (found == places.end() || found->second.bytes != bytes)
+  /// One context more counts on this memory, if all of it is in one place.
+  bool share(char *pointer, uint64_t bytes) {
+    std::unique_lock<std::mutex> lock(mutex);
+    auto found = find(pointer, bytes);
+    for (; found != places.end() && found->second.busy;
+         found = find(pointer, bytes)) {
+      const Uncancelled uncancelled;
+      settled.wait(lock);
+    }
+    if (found == places.end() || !isWithin(pointer, bytes, *found))
       return false;
     ++found->second.count;
     return true;
   }
-  /// Memory for one context, for `add`. Throws bad_alloc.
-  static Place make(void *pointer, uint64_t bytes) {
+  /// Memory for one context, for `begin`. Throws bad_alloc.
+  static Place make(char *pointer, uint64_t bytes) {
     Places made;
-    made[pointer] = {bytes, 1};
+    made[pointer] = {bytes, 1, true};
     return made.extract(made.begin());
   }
-  /// The memory is registered.
-  void add(Place place) noexcept {
+  /// The vendor is about to register the memory. Sets `added`; then `end`
+  /// follows. Else a place of fewer bytes begins there, and the vendor refuses.
+  /// Returns false if another context was faster: `share` has to look again.
+  bool begin(Place &place, bool &added) noexcept {
     std::lock_guard<std::mutex> lock(mutex);
-    places.insert(std::move(place));
+    char *const pointer = place.key();
+    const uint64_t bytes = place.mapped().bytes;
+    auto found = find(pointer, bytes);
+    if (found != places.end() &&
+        (found->second.busy || isWithin(pointer, bytes, *found)))
+      return false;
+    added = places.insert(std::move(place)).inserted;
+    size.store(places.size(), std::memory_order_release);
+    return true;
   }
-  /// One context less; whether it was the last one.
-  bool drop(void *pointer) noexcept {
+  /// One context less. Returns the place to unregister if it was the last one;
+  /// `end` follows. Null: others count on it.
+  char *drop(char *pointer) noexcept {
+    std::lock_guard<std::mutex> lock(mutex);
+    auto found = find(pointer, 1);
+    if (found == places.end())
+      return pointer;
+    if (found->second.count && --found->second.count)
+      return nullptr;
+    found->second.busy = true;
+    return found->first;
+  }
+  /// The vendor was called; `there`: it takes the place for registered.
+  void end(char *pointer, bool there) noexcept {
     std::lock_guard<std::mutex> lock(mutex);
     auto found = places.find(pointer);
-    if (found != places.end() && --found->second.count)
-      return false;
-    if (found != places.end())
+    if (found == places.end())
+      return; // the embedder's
+    found->second.busy = false;
+    if (!there)
       places.erase(found);
-    return true;
+    size.store(places.size(), std::memory_order_release);
+    settled.notify_all();
+  }
+  bool holds(const void *address) noexcept {
+    uint64_t bytes = 0;
+    return findPart(static_cast<const char *>(address), 1, bytes);
+  }
+  /// Returns the first place that has a part of the memory, or null.
+  const void *findPart(const char *pointer, uint64_t length,
+                       uint64_t &bytes) noexcept {
+    if (!size.load(std::memory_order_acquire))
+      return nullptr;
+    std::lock_guard<std::mutex> lock(mutex);
+    auto found = find(const_cast<char *>(pointer), length);
+    if (found == places.end())
+      return nullptr;
+    bytes = found->second.bytes;
+    return found->first;
   }
 
 private:
+  static bool isWithin(const char *pointer, uint64_t bytes,
+                       const Places::value_type &place) {
+    return place.first <= pointer &&
+           pointer + bytes <= place.first + place.second.bytes;
+  }
+  Places::iterator find(char *pointer, uint64_t bytes) {
+    auto after = places.upper_bound(pointer);
+    if (after != places.begin())
+      if (auto before = std::prev(after);
+          before->first + before->second.bytes > pointer)
+        return before;
+    return after != places.end() && after->first < pointer + bytes
+               ? after
+               : places.end();
+  }
+
   std::mutex mutex;
-  Places places;
+  std::condition_variable settled; ///< a place is busy no more
+  Places places;                   ///< they do not overlap
+  std::atomic<size_t> size{0};     ///< of `places`
 };
 
 class VendorDriver : public Driver {
@@ -126,6 +194,9 @@ public:
   Status openContext(int32_t ordinal, void *adopted,
                      std::unique_ptr<Device> &out) override;
   Status deviceOf(void *context, int32_t &ordinal) override;
+  bool hasRegistered(const void *address) override {
+    return hostPlaces.holds(address);
+  }
 
   //===--- Errors
 

@@ -61,45 +61,74 @@ void VendorContext::memoryInfo(uint64_t &freeBytes, uint64_t &totalBytes) {
   totalBytes = total;
 }
 
+/// `other`: the place of ours that has a part of the memory, or null.
+static std::string describeOverlap(const void *other, uint64_t bytes) {
+  if (!other)
+    return "; somebody else than this runtime has registered a part of the "
+           "memory: end that registration first";
+  char text[200];
+  snprintf(text, sizeof(text),
+           "; %ju bytes at %p, which overlap it, are registered: unregister "
+           "those first, and trim the context that registered them "
+           "(gpuasync_context_trim)",
+           static_cast<uintmax_t>(bytes), other);
+  return text;
+}
+
 Status VendorContext::registerHost(void *pointer, uint64_t bytes, bool &owned) {
   OutsideCapture outside(driver);
-  owned = driver.hostPlaces.share(pointer, bytes);
-  if (owned) {
-    live.fetch_add(1, std::memory_order_relaxed);
-    return checkHostAddress(pointer);
-  }
+  HostPlaces &places = driver.hostPlaces;
+  char *const first = static_cast<char *>(pointer);
   auto known = [&](uint64_t offset) {
-    return pointerKind(static_cast<char *>(pointer) + offset) !=
-           PointerKind::Pageable;
+    return pointerKind(first + offset) != PointerKind::Pageable;
   };
-  if (known(0) && known(bytes - 1))
-    return checkHostAddress(pointer);
   HostPlaces::Place place;
-  RETURN_IF_ERROR(guard([&] {
-    place = HostPlaces::make(pointer, bytes);
-    return Status();
-  }));
+  uint64_t otherBytes = 0;
+  const void *other = nullptr;
+  bool isOurs = false;
+  do {
+    owned = places.share(first, bytes);
+    if (owned)
+      live.fetch_add(1, std::memory_order_relaxed);
+    if (owned || (known(0) && known(bytes - 1)))
+      return checkHostAddress(pointer);
+    RETURN_IF_ERROR(guard([&] {
+      place = HostPlaces::make(first, bytes);
+      return Status();
+    }));
+    other = places.findPart(first, bytes, otherBytes);
+  } while (!places.begin(place, isOurs));
   const unsigned flags = HostRegisterPortable | HostRegisterDeviceMap;
   VendorCall call = VENDOR_CALL(hostRegister, pointer, bytes, flags);
-  if (call.code == ErrorHostMemoryAlreadyRegistered)
-    return error(call, "; another registration covers a part of the memory");
   // Constant data of the program lies in pages that cannot be written.
-  if (!call.ok() && device.limits.readOnlyRegister &&
-      !driver.losesDevice(call.code) &&
+  if (!call.ok() && call.code != ErrorHostMemoryAlreadyRegistered &&
+      device.limits.readOnlyRegister && !driver.losesDevice(call.code) &&
       VENDOR_CALL(hostRegister, pointer, bytes, flags | HostRegisterReadOnly)
           .ok())
     call.code = Success;
+  if (isOurs)
+    places.end(first, /*there=*/call.ok());
+  if (call.code == ErrorHostMemoryAlreadyRegistered)
+    return error(call, describeOverlap(other, otherBytes).c_str());
   RETURN_IF_ERROR(made(call));
   owned = true;
-  driver.hostPlaces.add(std::move(place));
   return checkHostAddress(pointer);
 }
 
 void VendorContext::unregisterHost(void *pointer) noexcept {
-  if (driver.hostPlaces.drop(pointer))
-    giveBack([&] { return VENDOR_CALL(hostUnregister, pointer); });
-  else
+  char *const place = driver.hostPlaces.drop(static_cast<char *>(pointer));
+  if (!place) {
     live.fetch_sub(1, std::memory_order_relaxed);
+    return;
+  }
+  // Without an answer it counts as gone.
+  bool there = false;
+  giveBack([&] {
+    VendorCall call = VENDOR_CALL(hostUnregister, place);
+    there = !call.ok();
+    return call;
+  });
+  driver.hostPlaces.end(place, there);
 }
 
 PointerKind VendorContext::pointerKind(const void *pointer) {

@@ -32,6 +32,23 @@ Status gpuasync::settleDownloads(Frame &frame, const char *first,
   return status.ok() ? frame.makeCurrent(current) : std::move(status);
 }
 
+/// Whether the device reaches host memory that the context has not registered.
+bool Transfer::isReachable(const void *first, const Extent &extent) {
+  for (uint32_t i = 0; frame.more && i <= frame.moreCount; ++i) {
+    gpuasync_context &other = *(i ? frame.more[i - 1] : frame.first).context;
+    bool partly = false;
+    if (&other.kind == &context.kind &&
+        other.registrations.cover(first, extent, partly))
+      return true;
+  }
+  // Another context may end its registration at any time. It may begin or end
+  // while the driver answers.
+  Driver &kind = context.kind;
+  return !kind.hasRegistered(first) &&
+         context.driver->pointerKind(first) != PointerKind::Pageable &&
+         !kind.hasRegistered(first);
+}
+
 Status Transfer::classify(const void *first, const Extent &extent,
                           const char *role, bool &pageable) {
   pageable = false;
@@ -51,8 +68,8 @@ Status Transfer::classify(const void *first, const Extent &extent,
     return Status();
   if (Status status = checkHostMemory(first, extent, role); !status.ok())
     return status;
-  pageable = pageable || context.has(CapHostAccess) ||
-             context.driver->pointerKind(first) == PointerKind::Pageable;
+  pageable =
+      pageable || context.has(CapHostAccess) || !isReachable(first, extent);
   // A graph copies when it runs: the memory must still be there.
   if (!pageable || !frame.capture)
     return Status();

@@ -111,6 +111,7 @@ private:
   /// around `first`, the first element. `role` names the side in errors.
   Status classify(const void *first, const Extent &extent, const char *role,
                   bool &pageable);
+  bool isReachable(const void *first, const Extent &extent);
   bool isMixed(const void *first, const Extent &extent, bool pageable) {
     return pageable && context.registrations.findPart(
                            static_cast<const char *>(first) + extent.low,

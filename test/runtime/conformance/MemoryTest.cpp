@@ -780,6 +780,65 @@ TEST_P(Memory, RegistrationBehindADownload_B06_M08) {
   }
 }
 
+// M08: what only another context has registered is pageable, whether that
+// context still counts on it or has yet to tell the driver of the end.
+TEST_P(Memory, AnotherContextsRegistration_M08) {
+  Context other;
+  ASSERT_TRUE(Context::open(device().c_str(), other).ok());
+  std::vector<uint32_t> host(1024, 5);
+  uint32_t *gates[2] = {};
+  {
+    FrameScope frame(*program);
+    gates[0] = frame.alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
+    *gates[0] = 0;
+    ContextScope inner(other);
+    FrameScope its(*program);
+    gates[1] = its.alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
+    *gates[1] = 0;
+  }
+  FrameScope busy(*program);
+  gpuasync_stream *held = busy.stream();
+  busy.launch(held, Gate, 1, 1, GateParams{gates[0]});
+  for (bool ended : {false, true}) {
+    {
+      FrameScope frame(*program);
+      if (!ended)
+        gpuasync_host_register(frame, host.data(), 256, SITE("register"));
+      else
+        gpuasync_host_unregister(frame, host.data(), SITE("unregister"));
+    }
+    for (uint32_t count : {64u, 128u}) {
+      SCOPED_TRACE(count);
+      ContextScope inner(other);
+      FrameScope frame(*program);
+      gpuasync_stream *stream = frame.stream();
+      uint32_t *x = frame.alloc(stream, count);
+      std::vector<uint32_t> out(count);
+      std::fill(host.begin(), host.end(), 5);
+      *gates[1] = 0;
+      frame.launch(stream, Gate, 1, 1, GateParams{gates[1]});
+      frame.copy(stream, x, host.data(), 4 * count);
+      std::fill(host.begin(), host.end(), 6); // it has been read
+      frame.copy(stream, out.data(), x, 4 * count);
+      openGate(gates[1]);
+      ASSERT_EQ(frame.wait({stream}), 0);
+      EXPECT_EQ(out, std::vector<uint32_t>(count, 5)) << ended;
+      frame.dealloc(stream, x);
+    }
+  }
+  openGate(gates[0]);
+  EXPECT_EQ(busy.wait({held}), 0);
+  busy.dealloc(nullptr, gates[0]);
+  {
+    ContextScope inner(other);
+    FrameScope frame(*program);
+    frame.dealloc(nullptr, gates[1]);
+  }
+  EXPECT_TRUE(busy.leave().ok());
+  program.reset();
+  EXPECT_TRUE(other.close().ok());
+}
+
 // M08: of two registrations of one place the larger one ends on its own.
 TEST_P(Memory, LargerRegistrationEnds_M08) {
   std::vector<uint32_t> host(4096, 2);

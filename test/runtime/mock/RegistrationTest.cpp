@@ -212,6 +212,84 @@ TEST_P(Registration, PartOutlivesTheWhole_M08) {
   EXPECT_EQ(mock->mock_live("registration"), 0u);
 }
 
+// M08: an error names what is in the way, which another context has registered.
+TEST_P(Registration, AcrossAnotherContextsEnd_M08) {
+  Context other;
+  ASSERT_TRUE(Context::open(device().c_str(), other).ok());
+  char *begin = reinterpret_cast<char *>(host.data());
+  {
+    ContextScope inner(other);
+    FrameScope frame(*program);
+    add(frame);
+    // A part of it is there for this context, too.
+    ContextScope outer(context);
+    FrameScope its(*program);
+    gpuasync_host_register(its, begin + 64, 64, SITE("register"));
+  }
+  {
+    ContextScope inner(other);
+    FrameScope frame(*program);
+    drop(frame);
+  }
+  EXPECT_TRUE(other.trim().ok());
+  EXPECT_EQ(mock->mock_live("registration"), 1u); // this context counts on it
+  {
+    ContextScope inner(other);
+    FrameScope frame(*program);
+    gpuasync_host_register(frame, begin + 64, bytes, SITE("register"));
+    Status status = frame.leave();
+    EXPECT_FALSE(status.ok());
+    EXPECT_NE(std::string(status.message())
+                  .find("16384 bytes at " +
+                        [&] {
+                          char text[32];
+                          snprintf(text, sizeof(text), "%p", host.data());
+                          return std::string(text);
+                        }() +
+                        ", which overlap it, are registered: unregister those "
+                        "first, and trim the context"),
+              std::string::npos)
+        << status.message();
+  }
+  {
+    FrameScope frame(*program);
+    gpuasync_host_unregister(frame, begin + 64, SITE("unregister"));
+  }
+  EXPECT_TRUE(context.trim().ok());
+  EXPECT_EQ(mock->mock_live("registration"), 0u);
+  program.reset();
+  EXPECT_TRUE(other.close().ok());
+}
+
+// M08: memory stays pageable if the driver fails to unregister it.
+TEST_P(Registration, TheDriverFailsToEndIt_M08) {
+  {
+    FrameScope frame(*program);
+    add(frame);
+    drop(frame);
+  }
+  mock->mock_fail(call("Unregister").c_str(), 1, 999);
+  EXPECT_TRUE(context.trim().ok());
+  ASSERT_NE(mock->mock_failed(), nullptr);
+  mock->mock_fail(nullptr, 0, 0);
+  {
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    uint32_t *x = frame.alloc(stream, 64);
+    frame.launch(stream, Store, 1, 64, StoreParams{x, 3});
+    frame.copy(stream, host.data(), x, 256);
+    mock->mock_streams_wait();
+    EXPECT_EQ(host[0], 2u); // until somebody waits
+    ASSERT_EQ(frame.wait({stream}), 0);
+    EXPECT_EQ(host[0], 3u);
+    frame.dealloc(stream, x);
+    add(frame); // the driver's is used
+    drop(frame);
+  }
+  EXPECT_TRUE(context.trim().ok());
+  EXPECT_EQ(mock->mock_live("registration"), 0u);
+}
+
 // M08: memory that the embedder has registered is asked about again each time.
 TEST_P(Registration, TheEmbeddersMayEnd_M08) {
   const bool onCuda = device() == "cuda";
