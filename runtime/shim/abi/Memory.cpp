@@ -90,6 +90,13 @@ static Status registerOnAll(Frame &frame, char *pointer, uint64_t bytes,
                             const gpuasync_site *site) {
   uint32_t done = 0;
   Status status;
+  if (frame.more)
+    frame.forEachDevice([&](DeviceUse &use) {
+      if (status.ok())
+        status = frame.makeCurrent(use);
+      if (status.ok())
+        use.context->registrations.makeRoom(pointer, bytes);
+    });
   frame.forEachDevice([&](DeviceUse &use) {
     if (!status.ok())
       return;

@@ -83,16 +83,16 @@ bool Registrations::isNeeded(Place place) {
   return false;
 }
 
-/// Ends registrations that nobody counts on of a part of these `bytes`, which
-/// begin elsewhere: the driver would take that part for registered, until they
-/// end. The lock is held, but not while the driver is called.
+/// Ends registrations that nobody counts on of a part of these `bytes`: the
+/// driver would take that part for registered, until they end. The lock is
+/// held, but not while the driver is called.
 void Registrations::endOverlapped(std::unique_lock<std::mutex> &lock,
                                   uintptr_t address, uint64_t bytes) {
   for (Place place = ranges.begin();
        place != ranges.end() && place->first < address + bytes;) {
     Range &range = place->second;
-    if (place->first == address || place->first + range.bytes <= address ||
-        range.count || range.busy || !range.owned || isNeeded(place)) {
+    if (place->first + range.bytes <= address || range.count || range.busy ||
+        !range.owned || isNeeded(place)) {
       ++place;
       continue;
     }
@@ -103,6 +103,15 @@ void Registrations::endOverlapped(std::unique_lock<std::mutex> &lock,
     erase(place++);
     settled.notify_all();
   }
+}
+
+void Registrations::makeRoom(char *pointer, uint64_t bytes) {
+  auto address = reinterpret_cast<uintptr_t>(pointer);
+  std::unique_lock<std::mutex> lock(mutex);
+  Place place = ranges.find(address);
+  // Then `add` counts on that one.
+  if (place == ranges.end() || place->second.bytes < bytes)
+    endOverlapped(lock, address, bytes);
 }
 
 Status Registrations::add(DeviceUse &use, char *pointer, uint64_t bytes,

@@ -32,6 +32,9 @@ public:
   explicit Registrations(ContextPools &context) : context(context) {}
   Registrations(const Registrations &) = delete;
 
+  /// Before `add` on several devices: the driver has one place for all of them.
+  /// Ends on this one the registrations that `add` would end.
+  void makeRoom(char *pointer, uint64_t bytes);
   /// One more registration of `pointer`, which the frame has made. It waits for
   /// running kernels if one of fewer bytes at the same place, or another one of
   /// a part of it, has ended and the driver has yet to learn of that. If one of

@@ -212,6 +212,21 @@ TEST_P(Devices, TokensCoverDownloadsOfBoth_B06) {
   frame.dealloc(nullptr, x, 1);
 }
 
+// M08: a registration that overlaps one that has ended is made on both devices.
+TEST_P(Devices, RegistrationAcrossTheEndOfAnother_M08) {
+  std::vector<char> host(8192);
+  FrameScope frame(*program);
+  gpuasync_host_register(frame, host.data() + 810, 172, SITE("register"));
+  gpuasync_host_unregister(frame, host.data() + 810, SITE("unregister"));
+  gpuasync_host_register(frame, host.data() + 975, 9, SITE("register"));
+  gpuasync_host_unregister(frame, host.data() + 975, SITE("unregister"));
+  gpuasync_host_register(frame, host.data() + 975, 99, SITE("register"));
+  EXPECT_FALSE(frame.failed());
+  if (mock)
+    EXPECT_EQ(mock->mock_live("registration"), 1u);
+  gpuasync_host_unregister(frame, host.data() + 975, SITE("unregister"));
+}
+
 TEST_P(Devices, RegisteredMemoryIsEachDevices) {
   std::vector<uint32_t> host(4096, 3), out(64);
   FrameScope frame(*program);
