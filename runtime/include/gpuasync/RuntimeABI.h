@@ -458,7 +458,8 @@ gpuasync_event_synchronize(gpuasync_frame *frame, gpuasync_event *const *events,
                            uint32_t count, uint32_t site) GPUASYNC_NOEXCEPT;
 
 /// A token result: takes `event` out of the frame so that it outlives it; the
-/// caller of the function owns it.
+/// caller of the function owns it. In a frame of several devices, waits for
+/// unfinished copies of the other devices into pageable memory.
 GPUASYNC_API gpuasync_event *
 gpuasync_event_export(gpuasync_frame *frame, gpuasync_event *event,
                       uint32_t site) GPUASYNC_NOEXCEPT;
@@ -545,9 +546,12 @@ gpuasync_memset_strided(gpuasync_frame *frame, gpuasync_stream *stream,
                         uint32_t site) GPUASYNC_NOEXCEPT;
 
 /// Makes host memory accessible to the device; registering the same memory
-/// again counts. Unregistering waits for nothing: the driver's part happens
-/// once the device is idle. Nothing is registered for 0 bytes, and
-/// unregistering null is ignored.
+/// again counts. Registering waits for unfinished copies into the memory, which
+/// was pageable. Unregistering waits for nothing: the driver's part happens
+/// once the device is idle. Earlier work on the memory may still run then.
+/// Illegal until the host has waited for that: device work enqueued later that
+/// touches the memory. Nothing is registered for 0 bytes, and unregistering
+/// null is ignored.
 GPUASYNC_API void gpuasync_host_register(gpuasync_frame *frame, void *pointer,
                                          uint64_t bytes,
                                          uint32_t site) GPUASYNC_NOEXCEPT;
