@@ -134,6 +134,25 @@ protected:
   void *x = nullptr;
 };
 
+// B06: what a registration makes the device write comes after an older copy
+// back, which no wait has finished.
+TEST_F(Covers, RegistrationBehindACopyBack_B06) {
+  gpuasync_stream *stream = take();
+  std::vector<uint32_t> host(64);
+  store(stream, 0);
+  EXPECT_TRUE(session->copy(stream, host.data(), x, 256, site).ok());
+  EXPECT_TRUE(session->registerHost(host.data(), 256, site).ok());
+  const uint32_t six = 6;
+  EXPECT_TRUE(session->fill(stream, host.data(), &six, 4, 64, site).ok());
+  Event *event = nullptr;
+  EXPECT_TRUE(session->record(stream, site, event).ok());
+  EXPECT_TRUE(session->synchronize(event, site).ok());
+  EXPECT_EQ(host, std::vector<uint32_t>(64, 6));
+  EXPECT_TRUE(session->unregisterHost(host.data(), site).ok());
+  session->giveEvent(event);
+  session->giveStream(stream, /*idle=*/true);
+}
+
 // An event that is recorded anew no longer stands for the stream that it was
 // recorded on first.
 TEST_F(Covers, EventThatIsRecordedAnew) {
