@@ -143,5 +143,6 @@ if config.gpuasync_services == "all":
 # `deep`. More by ./dev fuzz.
 depth = 0 if config.gpuasync_sanitize else 2 if os.environ.get("GPU_ASYNC_TEST_DEEP") else 1
 for name, counts in {"programs": (10, 50, 125), "checked": (12, 60, 200), "kernels": (10, 30, 60), "races": (3, 5, 10),
-                     "linalg": (8, 32, 96), "scalars": (16, 64, 320), "mutants": (100, 300, 600), "defects": (0, 22, 44)}.items():
+                     "linalg": (8, 32, 96), "scalars": (16, 64, 320), "mutants": (100, 300, 600), "defects": (0, 22, 44),
+                     "ranks": (8, 40, 120)}.items():
     config.substitutions.append(("%%fuzz_%s" % name, str(counts[depth])))

@@ -26,6 +26,7 @@ GENERATORS = [
     ("differential-kernels.py", "gpu-runner", ["--kernels=60"]),
     ("differential-kernels.py", "gpu-runner", ["--check", "--batch=5", "--kernels=15"]),
     ("differential-linalg.py", "gpu-runner", ["--programs=60"]),
+    ("ranks.py", "gpu-runner", ["--programs=150"]),
     ("../../Inputs/scalars.py", "gpu-runner", ["--chains=300", "--form=scalar,tensor,host"]),
     ("../../Inputs/scalars.py", "gpu-runner", ["--chains=200", "--device=ptx", "--most=30"]),
     ("signatures.py", "gpu-runner", ["--signatures=60"]),
