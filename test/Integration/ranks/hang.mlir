@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A rank that hangs, while the others wait for its collective: a time limit ends the program.
+// DEFINE: %{run} = gpu-runner %s --device=cpu --ranks=2 -O0
+// RUN: not env GPU_ASYNC_TIMEOUT=0.5 %{run} -e kernel --input=1 2>&1 | FileCheck %s --check-prefix=KERNEL
+// RUN: not %{run} -e kernel --input=1 --timeout=0.5 2>&1 | FileCheck %s --check-prefix=KERNEL
+// RUN: not %{run} -e host --input=1 --timeout=0.5 2>&1 | FileCheck %s --check-prefix=HOST
+// No rank has this number.
+// RUN: env GPU_ASYNC_TIMEOUT=60 %{run} -e kernel --input=7
+// RUN: %{run} -e host --input=7 --timeout=60
+
+// KERNEL-DAG: timed out after 0.5 s{{.*}}(on rank 0)
+// KERNEL-DAG: timed out after 0.5 s; unfinished: {{.*}}hang.mlir:[[#@LINE+7]]:3: gpu_async.launch @kernel_kernel::@kernel_kernel{{.*}}(on rank 1)
+func.func @kernel(%bad: i32) {
+  %c1 = arith.constant 1 : index
+  %rank = gpu_async.rank
+  %r32 = arith.index_cast %rank : index to i32
+  %x = gpu.alloc () : memref<1xi32>
+  gpu.memset %x, %r32 : memref<1xi32>, i32
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%nx = %c1, %ny = %c1, %nz = %c1) {
+    %zero = arith.constant 0 : i32
+    scf.while : () -> () {
+      %v = memref.atomic_rmw addi %zero, %x[%tx] : (i32, memref<1xi32>) -> i32
+      %more = arith.cmpi eq, %v, %bad : i32
+      scf.condition(%more)
+    } do {
+      scf.yield
+    }
+    gpu.terminator
+  }
+  gpu_async.collective all_reduce<sum> %x, %x : memref<1xi32>, memref<1xi32>
+  gpu.dealloc %x : memref<1xi32>
+  return
+}
+
+// HOST: gpu-runner: error: no end after 0.5 seconds (--timeout) while running the program
+func.func @host(%bad: i32) {
+  %c0 = arith.constant 0 : index
+  %rank = gpu_async.rank
+  %r32 = arith.index_cast %rank : index to i32
+  %h = memref.alloc() : memref<1xi32>
+  memref.store %r32, %h[%c0] : memref<1xi32>
+  scf.while : () -> () {
+    %v = memref.load %h[%c0] : memref<1xi32>
+    %more = arith.cmpi eq, %v, %bad : i32
+    scf.condition(%more)
+  } do {
+    scf.yield
+  }
+  memref.dealloc %h : memref<1xi32>
+  gpu_async.collective barrier
+  return
+}
