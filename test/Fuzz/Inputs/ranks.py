@@ -13,6 +13,7 @@ import argparse
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -29,6 +30,8 @@ INTEGERS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64}
 FLOATS = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64}
 ELEMENTS = list(INTEGERS) + list(FLOATS)
 KINDS = ["all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "permute", "barrier"]
+TOKEN_FORM = ["-gpu-async-structure-control-flow", "-gpu-kernel-outlining", "-convert-gpu-to-gpu-async",
+              "-gpu-async-infer-dependencies"]
 # Words of the input of each rank.
 GIVEN = 16
 # Kernels leave numbers from -6 to 6, reductions of floats take numbers from -2 to 2, so that
@@ -119,6 +122,9 @@ class Program:
         self.schedule = options.schedule or r.choice(["fair"] + ["adversarial:%d" % r.randrange(1 << 20)] * 3)
         self.arguments = ["--max-streams=%d" % r.choice([1, 2, 4, 32]), "--memory=" + r.choice(["plan", "plan", "space", "keep"]),
                           "--play=" + r.choice(["graph", "streams", "stream", "auto"]), r.choice(["-O0", "-O0", "-O0", "-O2"])]
+        # One program in six has its order proved by gpu-opt, and of another one the token form runs.
+        self.before = r.choice(["", "", "", "", "verify", "tokens"])
+        self.streams = r.choice([1, 2, 4, 32])
         # One rank may also run without the option, which %r in names of files needs.
         self.isAlone = self.ranks == 1 and r.random() < 0.3
 
@@ -620,6 +626,23 @@ class Runner:
         return command + ["f.mlir", "--input=@in.%s.npy" % number, "--input=1", "--input=%dxi64=0" % size, "--output=", "--output=",
                           "--output=@out.%s.npy" % number]
 
+    def optimise(self, program, folder):
+        """Raises a Failure if gpu-opt cannot prove that streams and regions keep the order of the tokens. Or
+        replaces the program by its token form."""
+        if not program.before or not self.options.gpu_opt:
+            return
+        streams = ["-gpu-async-plan-memory", "-gpu-async-make-forks-explicit", "-gpu-async-assign-streams=max-streams=%d" % program.streams,
+                   "-gpu-async-verify-form=form=stream", "-gpu-async-verify-schedule", "-gpu-async-form-regions",
+                   "-gpu-async-verify-form=form=stream", "-gpu-async-verify-schedule"]
+        passes = TOKEN_FORM + (streams if program.before == "verify" else ["-gpu-async-verify-form=form=token"])
+        done = subprocess.run([self.options.gpu_opt, "f.mlir", "-o", "after.mlir"] + passes, cwd=folder, capture_output=True, text=True,
+                              errors="replace", timeout=2 * self.options.timeout + 30)
+        if done.returncode:
+            raise Failure("refused" if done.returncode > 0 else "crashed",
+                          "gpu-opt %s: exit code %d\n%s" % (" ".join(passes), done.returncode, fuzzrun.errors(done.stderr)))
+        if program.before == "tokens":
+            os.replace(os.path.join(folder, "after.mlir"), os.path.join(folder, "f.mlir"))
+
     def run(self, program, folder):
         """Raises a Failure. Leaves the files in the folder."""
         given = np.random.default_rng(program.seed).integers(-6, 7, (program.ranks, GIVEN))
@@ -629,6 +652,7 @@ class Runner:
             np.save(os.path.join(folder, "in.%d.npy" % rank), given[rank])
         reference = Reference(program, given)
         try:
+            self.optimise(program, folder)
             done = subprocess.run(self.command(program), cwd=folder, env=dict(os.environ, GPU_ASYNC_CPU_SCHEDULE=program.schedule,
                                                                           GPU_ASYNC_CACHE="off"),
                                   timeout=2 * self.options.timeout + 30, capture_output=True, text=True, errors="replace")
@@ -716,9 +740,12 @@ def main():
     parser.add_argument("--minimise", type=int, default=60, help="seconds for making a failure smaller")
     parser.add_argument("--max-failures", type=int, default=3)
     parser.add_argument("--keep", default="fuzz-failures", help="folder of what failed")
+    parser.add_argument("--gpu-opt", default="beside gpu-runner", help="what proves the order of some programs; empty: nothing does")
     parser.add_argument("--print", action="store_true", help="print the programs and end")
     options = parser.parse_args()
     options.gpu_runner = os.path.abspath(options.gpu_runner) if os.path.exists(options.gpu_runner) else options.gpu_runner
+    if options.gpu_opt == "beside gpu-runner":
+        options.gpu_opt = os.path.join(os.path.dirname(shutil.which(options.gpu_runner) or options.gpu_runner), "gpu-opt")
     seeds = range(options.seed, options.seed + options.programs)
     if options.print:
         for seed in seeds:

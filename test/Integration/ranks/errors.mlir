@@ -23,6 +23,9 @@
 // RUN: gpu-runner %s --device=cpu --ranks=3 -e trio
 // RUN: gpu-runner %s --device=cpu --ranks=3 -e number
 
+// An error concerns the groups of the rank only: ranks 2 and 3 do their work.
+// RUN: not gpu-runner %s --device=cpu --ranks=4 -e elsewhere 2>&1 | FileCheck %s --check-prefix=ELSEWHERE --implicit-check-not='on rank 2' --implicit-check-not='on rank 3'
+
 // HOST-DAG: {{^.*}}errors.mlir:[[#@LINE+8]]:3: error: assertion failed: this rank is bad (on rank 1)
 // HOST-DAG: error: gpu_async.collective: {{.*}}barrier at {{.*}}errors.mlir:[[#@LINE+8]]: rank 1 failed: {{.*}}errors.mlir:[[#@LINE+7]]:3: assertion failed: this rank is bad (on rank 0)
 // HOST-DAG: rank 1 failed: {{.*}}errors.mlir:[[#@LINE+6]]:3: assertion failed: this rank is bad (on rank 2)
@@ -121,4 +124,21 @@ func.func @trio() {
 func.func @number() -> index {
   %r = gpu_async.rank @three
   return %r : index
+}
+
+// ELSEWHERE-DAG: all_reduce<sum> of 1 i32 at {{.*}}errors.mlir:[[#@LINE+12]]: rank 1 failed: {{.*}}assertion failed: only this rank (on rank 0)
+// ELSEWHERE-DAG: error: assertion failed: only this rank (on rank 1)
+gpu_async.group @pairs ranks [[0, 1], [2, 3]]
+func.func @elsewhere() {
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1 : i32
+  %rank = gpu_async.rank
+  %x = gpu.alloc () : memref<1xi32>
+  gpu.memset %x, %one : memref<1xi32>, i32
+  gpu_async.collective all_reduce<sum> %x, %x : memref<1xi32>, memref<1xi32>
+  %ok = arith.cmpi ne, %rank, %c1 : index
+  cf.assert %ok, "only this rank"
+  gpu_async.collective all_reduce<sum> group(@pairs) %x, %x : memref<1xi32>, memref<1xi32>
+  gpu.dealloc %x : memref<1xi32>
+  return
 }
