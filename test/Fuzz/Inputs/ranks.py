@@ -125,6 +125,11 @@ class Program:
         # One program in six has its order proved by gpu-opt, and of another one the token form runs.
         self.before = r.choice(["", "", "", "", "verify", "tokens"])
         self.streams = r.choice([1, 2, 4, 32])
+        # In one program in eight, a rank fails on the host or in a kernel.
+        self.failing = r.randrange(self.ranks) if r.random() < 0.125 else None
+        if self.failing is not None:
+            body = r.choice(list(statementsOf(self)))
+            body.insert(r.randint(0, len(body)), Statement("fail", inKernel=r.random() < 0.5))
         # One rank may also run without the option, which %r in names of files needs.
         self.isAlone = self.ranks == 1 and r.random() < 0.3
 
@@ -285,7 +290,7 @@ class Reference:
                 index = np.arange(b.size)
                 values = np.fmod(given[rank][(index + b.number) % GIVEN] + index, MODULUS)
                 self.state[rank][b.number] = wrap(values, b.element)
-        self.collectives = 0
+        self.collectives, self.fails = 0, False
         self.run(program.body, {}, 0)
 
     def memory(self, rank, buffer, mapping):
@@ -332,8 +337,13 @@ class Reference:
                     if rank % s.modulus == s.equals:
                         n, self.n = self.n, None
                         for each in s.bodies[0]:
+                            if each.op == "fail":
+                                self.fails |= rank == self.program.failing
+                                continue
                             (self.kernel if each.op == "kernel" else self.host)(each, rank, mapping, round)
                         self.n = n
+            elif s.op == "fail":
+                self.fails = True
             elif s.op == "call":
                 self.run(s.body, mappingOf(self.program, s), 0)
 
@@ -521,6 +531,8 @@ class Text:
                 self.host(s, round)
             elif s.op == "collective":
                 self.collective(s)
+            elif s.op == "fail":
+                self.fail(s)
             elif s.op == "call":
                 mapping = mappingOf(self.program, s)
                 given = ", ".join(mapping.get(b, b).name for b in self.program.buffers)
@@ -538,6 +550,14 @@ class Text:
                 self.line("}")
             elif s.op == "while":
                 self.whileLoop(s)
+
+    def fail(self, s):
+        rank, bad = self.rank(self.program.groups[0]), self.constant(self.program.failing)
+        test = lambda: self.line('cf.assert %s, "planted"' % self.value("arith.cmpi ne, %s, %s : index" % (rank, bad)))
+        if s.inKernel:
+            self.launch(1, 1, lambda at: test())
+        else:
+            test()
 
     def whileLoop(self, s):
         zero, one = self.constant(0), self.constant(1)
@@ -658,6 +678,9 @@ class Runner:
                                   timeout=2 * self.options.timeout + 30, capture_output=True, text=True, errors="replace")
         except subprocess.TimeoutExpired:
             raise Failure("hung", "no end after %d s" % (2 * self.options.timeout + 30))
+        if reference.fails:
+            self.checkFailure(program, done)
+            return reference.collectives
         if done.returncode:
             kind = "crashed" if done.returncode < 0 or re.search("crash|fault at|Stack dump", done.stderr) else \
                 "hung" if "timed out" in done.stderr else "refused"
@@ -667,6 +690,16 @@ class Runner:
             if not np.array_equal(got, expected):
                 raise Failure("wrong", self.difference(program, rank, got, expected))
         return reference.collectives
+
+    def checkFailure(self, program, done):
+        """Raises a Failure if the ranks do not say that one of them failed, or something else."""
+        lines = [line for line in done.stderr.splitlines() if "error: " in line]
+        wrong = [line for line in lines if "planted" not in line]
+        where = "" if program.isAlone else "(on rank %d)" % program.failing
+        if done.returncode == 1 and not wrong and any(line.endswith(where) for line in lines):
+            return
+        raise Failure("crashed" if done.returncode < 0 else "hung" if "timed out" in done.stderr else "wrong",
+                      "rank %d fails, but exit code %d\n%s" % (program.failing, done.returncode, done.stderr[-2000:]))
 
     def difference(self, program, rank, got, expected):
         base, said = 0, []
