@@ -714,7 +714,8 @@ class Runner:
         """The Failure of a program, or None."""
         with tempfile.TemporaryDirectory() as folder:
             try:
-                self.collectives += self.run(program, folder)
+                count = self.run(program, folder)
+                self.collectives += count
             except Failure as failure:
                 return failure
         return None
