@@ -14,7 +14,12 @@
 #include "gpuasync/Program.h"
 #include "llvm/ADT/StringExtras.h"
 
+#include <chrono>
+#include <condition_variable>
 #include <dlfcn.h>
+#include <memory>
+#include <mutex>
+#include <optional>
 
 using namespace llvm;
 using namespace gpurunner;
@@ -74,33 +79,78 @@ void Ranks::leave(unsigned rank, const gpuasync::Status &status) {
                                status.ok() ? nullptr : status.message());
 }
 
+/// What the threads of ranks share with the thread that waits for them. It
+/// outlives both: a rank that hangs is left behind.
+namespace {
+struct Outcome {
+  explicit Outcome(size_t count) : statuses(count), left(count) {}
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<std::optional<gpuasync::Status>> statuses; ///< none: it runs
+  size_t left;
+  bool timedOut = false;
+
+  void set(unsigned rank, gpuasync::Status status) {
+    std::lock_guard<std::mutex> lock(mutex);
+    timedOut |= status.code() == GPUASYNC_TIMEOUT;
+    statuses[rank] = std::move(status);
+    --left;
+    changed.notify_all();
+  }
+};
+} // namespace
+
+gpuasync::Status Ranks::runOne(unsigned rank,
+                               function_ref<gpuasync::Status(unsigned)> body) {
+  gpuasync::ContextScope scope(all[rank]);
+  gpuasync::Status status =
+      scope.status().ok()
+          ? body(rank)
+          : gpuasync::Status(gpuasync_status_make(scope.status().code(),
+                                                  scope.status().message()));
+  leave(rank, status);
+  return status;
+}
+
 std::vector<gpuasync::Status>
 Ranks::run(function_ref<gpuasync::Status(unsigned)> body) {
-  std::vector<gpuasync::Status> statuses(all.size());
-  auto runOne = [&](unsigned rank) {
-    gpuasync::ContextScope scope(all[rank]);
-    statuses[rank] =
-        scope.status().ok()
-            ? body(rank)
-            : gpuasync::Status(gpuasync_status_make(scope.status().code(),
-                                                    scope.status().message()));
-    leave(rank, statuses[rank]);
-  };
+  std::vector<gpuasync::Status> statuses;
   if (all.size() == 1) {
-    runOne(0);
+    statuses.push_back(runOne(0, body));
     return statuses;
   }
+  auto outcome = std::make_shared<Outcome>(all.size());
   std::vector<mlir::gpuasync::Thread> threads(all.size());
   for (unsigned rank = 0; rank < all.size(); ++rank)
-    if (Error error = threads[rank].start([&runOne, rank] { runOne(rank); })) {
-      // The others would wait for it.
-      statuses[rank] = gpuasync::Status(gpuasync_status_make(
+    if (Error error = threads[rank].start([this, outcome, body, rank] {
+          outcome->set(rank, runOne(rank, body));
+        })) {
+      gpuasync::Status refused(gpuasync_status_make(
           GPUASYNC_UNAVAILABLE, toString(std::move(error)).c_str()));
-      leave(rank, statuses[rank]);
+      leave(rank, refused); // the others would wait for it
+      outcome->set(rank, std::move(refused));
     }
-  for (mlir::gpuasync::Thread &thread : threads)
-    if (thread.isJoinable())
-      thread.join();
+  std::unique_lock<std::mutex> lock(outcome->mutex);
+  outcome->changed.wait(lock,
+                        [&] { return !outcome->left || outcome->timedOut; });
+  // A rank that hangs on the host has no time limit of its own.
+  outcome->changed.wait_for(lock, std::chrono::seconds(1),
+                            [&] { return !outcome->left; });
+  for (auto [rank, status] : enumerate(outcome->statuses))
+    statuses.push_back(
+        status ? std::move(*status)
+               : gpuasync::Status(gpuasync_status_make(
+                     GPUASYNC_TIMEOUT,
+                     "the rank is still in the program, on the host")));
+  lock.unlock();
+  for (unsigned rank = 0; rank < threads.size(); ++rank) {
+    if (!threads[rank].isJoinable())
+      continue;
+    if (outcome->left)
+      threads[rank].detach();
+    else
+      threads[rank].join();
+  }
   return statuses;
 }
 

@@ -32,7 +32,8 @@ public:
   llvm::Error open(gpuasync::Context first, unsigned count);
   /// Calls `body(rank)` for each rank, on a thread of its own if there are
   /// several, in a scope of its context. Its status is what the rank leaves
-  /// with; all of them by rank.
+  /// with; all of them by rank. Once a rank has timed out, others have 1 s to
+  /// end: the caller then ends the process, since what they run is in use.
   std::vector<gpuasync::Status>
   run(llvm::function_ref<gpuasync::Status(unsigned)> body);
   /// Closes the contexts. The first error.
@@ -41,6 +42,8 @@ public:
   llvm::ArrayRef<gpuasync::Context> contexts() const { return all; }
 
 private:
+  gpuasync::Status runOne(unsigned rank,
+                          llvm::function_ref<gpuasync::Status(unsigned)> body);
   void leave(unsigned rank, const gpuasync::Status &status);
 
   std::vector<gpuasync::Context> all;

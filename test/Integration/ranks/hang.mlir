@@ -4,6 +4,7 @@
 // RUN: not env GPU_ASYNC_TIMEOUT=0.5 %{run} -e kernel --input=1 2>&1 | FileCheck %s --check-prefix=KERNEL
 // RUN: not %{run} -e kernel --input=1 --timeout=0.5 2>&1 | FileCheck %s --check-prefix=KERNEL
 // RUN: not %{run} -e host --input=1 --timeout=0.5 2>&1 | FileCheck %s --check-prefix=HOST
+// RUN: not env GPU_ASYNC_TIMEOUT=0.5 %{run} -e host --input=1 2>&1 | FileCheck %s --check-prefix=HOST
 // No rank has this number.
 // RUN: env GPU_ASYNC_TIMEOUT=60 %{run} -e kernel --input=7
 // RUN: %{run} -e host --input=7 --timeout=60
@@ -33,7 +34,8 @@ func.func @kernel(%bad: i32) {
   return
 }
 
-// HOST: gpu-runner: error: no end after 0.5 seconds (--timeout) while running the program
+// HOST: timed out after 0.5 s{{.*}}(on rank 0)
+// HOST: gpu-runner: error: the rank is still in the program, on the host (on rank 1)
 func.func @host(%bad: i32) {
   %c0 = arith.constant 0 : index
   %rank = gpu_async.rank
