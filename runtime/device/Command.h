@@ -108,7 +108,7 @@ struct Command {
     union {
       int32_t (*function)(
           void *); ///< may wait; not 0: the stream's work failed
-      /// Of an arrival: called whether the stream's work failed or not, with
+      /// An arrival's: called whether the stream's work failed or not, with
       /// the message if so.
       void (*arrive)(void *, const char *error);
     };

@@ -79,7 +79,7 @@ void Ranks::leave(unsigned rank, const gpuasync::Status &status) {
                                status.ok() ? nullptr : status.message());
 }
 
-/// What the threads of ranks share with the thread that waits for them. It
+/// Shared by the threads of ranks and the thread that waits for them. It
 /// outlives both: a rank that hangs is left behind.
 namespace {
 struct Outcome {

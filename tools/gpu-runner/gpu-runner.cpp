@@ -215,7 +215,7 @@ private:
   /// These own the types in `frame`.
   std::optional<Program> program;
   std::optional<mlir::MLIRContext> types;
-  /// What each rank calls the program with.
+  /// Arguments of one rank's call, and what becomes of the results.
   struct Call {
     std::vector<std::string> inputs, outputs, expected;
     std::optional<CallFrame> frame;

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What libgpuasync_ranks.so has: for whoever runs a program on several ranks,
+// The functions of libgpuasync_ranks.so: for whoever runs a program on ranks,
 // the ranks of this process; for lowered code, groups and collectives.
 // docs/reference/Ranks.md has the rules.
 //===----------------------------------------------------------------------===//
@@ -67,7 +67,7 @@ enum gpuasync_collective_kind {
   GPUASYNC_BARRIER = 7
 };
 
-/// Of numbers; a minimum or maximum of floats with a NaN is NaN.
+/// A minimum or maximum of floats with a NaN is NaN.
 enum gpuasync_reduction {
   GPUASYNC_REDUCE_NONE = 0,
   GPUASYNC_REDUCE_SUM = 1,

@@ -18,7 +18,7 @@ std::shared_ptr<World> findWorld(uint64_t id);
 /// Null: the context is no rank.
 std::shared_ptr<World> findWorld(const gpuasync_context *context,
                                  uint32_t &rank);
-/// What is wrong with a group in a program of so many ranks.
+/// Says why a group is wrong in a program of so many ranks.
 Error checkGroup(const gpuasync_group &group, uint32_t rankCount);
 
 } // namespace ranks

@@ -119,7 +119,7 @@ static bool areSame(const Part &a, const Part &b) {
 }
 
 namespace {
-/// What a stream is given to say that it has arrived.
+/// A stream is given this to say that it has arrived.
 struct Arrival {
   uint64_t world;
   uint64_t number;

@@ -32,7 +32,7 @@ static constexpr struct {
                {"graphs", &gpuasync_stats::graphs, &Counters::graphs,
                 &ContextPools::physicalGraphs}};
 
-/// What is counted otherwise. Null: by the module cache.
+/// Other counts. Null: by the module cache.
 static constexpr struct {
   uint64_t gpuasync_stats::*stats;
   Counter Counters::*counter;

@@ -19,7 +19,7 @@ Status gpuasync::settleDownloads(Frame &frame, const char *first,
       // An outer frame may have failed before it had a context.
       if (!status.ok() || &use == except || !use.context)
         return;
-      // Of one context, what was taken over keeps the order of the calls.
+      // Within a context, what was taken over keeps the order of the calls.
       if (!use.downloads && except && use.context == except->context)
         return;
       HostCopies &copies = *use.context->hostCopies;

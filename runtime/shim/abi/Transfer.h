@@ -145,7 +145,7 @@ Status fillArray(Frame &frame, Stream &stream, const gpuasync_site *site,
                  void *destination, const int64_t *strides,
                  const int64_t *sizes, uint32_t rank, const void *pattern,
                  uint32_t elementBytes);
-/// Of elements side by side.
+/// As fillArray, for elements side by side.
 Status fillRow(Frame &frame, Stream &stream, const gpuasync_site *site,
                void *destination, uint64_t count, const void *pattern,
                uint32_t elementBytes);

@@ -163,7 +163,7 @@ TEST_P(Devices, PendingDownloadsAreSeenFromBoth) {
   frame.dealloc(nullptr, x[1], 1);
 }
 
-// Of two devices' downloads to one place the later one counts.
+// Two devices' downloads to one place: the later one counts.
 TEST_P(Devices, DownloadsOfBothToOnePlace_B06) {
   for (uint32_t first : {0u, 1u})
     for (bool isFill : {false, true}) {

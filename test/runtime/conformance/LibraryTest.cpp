@@ -496,7 +496,7 @@ TEST_P(Library, HostFunctionsFail_E02) {
   gpuasync_context_stream_destroy(callers);
 }
 
-// What comes behind a gate waits for it, other streams do not, and the function
+// Work behind a gate waits for it, other streams do not, and the function
 // before it has been called.
 TEST_P(Library, GateHoldsWorkBack) {
   gpuasync_gate *gate = nullptr;
