@@ -401,13 +401,16 @@ TEST_F(CudaDriver, PointerKinds) {
   memset(shared, 1, 1000);
   context->freeMemory(MemoryKind::HostShared, shared);
   std::vector<char> host(100000);
-  bool owned = false, again = true;
+  bool owned = false, within = false;
   OK(context->registerHost(host.data(), host.size(), owned));
   EXPECT_TRUE(owned);
-  OK(context->registerHost(host.data() + 10, 100, again));
-  EXPECT_FALSE(again);
+  // It shares the place, and holds it.
+  OK(context->registerHost(host.data() + 10, 100, within));
+  EXPECT_TRUE(within);
   EXPECT_EQ(context->pointerKind(host.data() + 99999), PointerKind::Registered);
   context->unregisterHost(host.data());
+  EXPECT_EQ(context->pointerKind(host.data() + 10), PointerKind::Registered);
+  context->unregisterHost(host.data() + 10);
   EXPECT_EQ(context->pointerKind(host.data()), PointerKind::Pageable);
 }
 
