@@ -428,10 +428,12 @@ void addEntriesOfPrograms(Table &table) {
   });
   add("gpuasync_stream_enqueue_gate", refuses, [](World &w) {
     gpuasync_gate *gate = nullptr;
-    return except({GPUASYNC_UNSUPPORTED},
-                  gpuasync_stream_enqueue_gate(
-                      w.callers, [](void *, const char *) {}, sizes,
-                      sizeof(sizes), &gate));
+    Status status = except({GPUASYNC_UNSUPPORTED},
+                           gpuasync_stream_enqueue_gate(
+                               w.callers, [](void *, const char *) {}, sizes,
+                               sizeof(sizes), &gate));
+    gpuasync_gate_open(gate, nullptr);
+    return status;
   });
   add("gpuasync_gate_open", serves, [](World &) {
     gpuasync_gate_open(nullptr, nullptr);

@@ -117,9 +117,11 @@ std::vector<NullCall> makeCalls() {
   add("gpuasync_stream_enqueue_gate", "rrrr",
       [](W &w, int which, Status &said) {
         gpuasync_gate *gate = nullptr;
-        return withNull(
+        bool found = withNull(
             which, said, &gpuasync_stream_enqueue_gate, w.callers,
             [](void *, const char *) {}, words, 64, &gate);
+        gpuasync_gate_open(gate, nullptr);
+        return found;
       });
   ENTRY(gpuasync_gate_open, "mm", nullptr, nullptr);
   ENTRY(gpuasync_stream_destroy, "-m", &w.frame, w.stream, 0, 0);
