@@ -514,7 +514,7 @@ Error Run::report(unsigned rank, raw_ostream &os, bool &unexpected) {
     return error;
   if (!options.compile.entryPointResult.empty())
     frame.printPlainResult(os);
-  // What is compared need not be printed.
+  // A result that is compared need not be printed.
   if (!options.outputs.empty() ||
       (options.compile.entryPointResult.empty() && options.expected.empty()))
     if (Error error = frame.writeOutputs(call.outputs, os))
@@ -570,7 +570,7 @@ int Run::execute() {
       isBusy |= status.code() == GPUASYNC_TIMEOUT ||
                 status.code() == GPUASYNC_DEVICE_LOST;
     }
-    // What did not finish would be waited for in vain.
+    // Unfinished work would be waited for in vain.
     if (isBusy) {
       checker.finish();
       consumeError(endTrace());

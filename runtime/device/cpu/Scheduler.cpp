@@ -253,6 +253,10 @@ void Scheduler::enqueue(Stream &stream, Op *op, bool inlineIfIdle) {
   }
   stream.startedOn = -1;
   execute(stream, *op);
+  completeOnly(stream, op);
+}
+
+void Scheduler::completeOnly(Stream &stream, Op *op) {
   Stream *woken;
   {
     // Only this thread puts work on the stream (Producing), so the queue is
@@ -298,15 +302,7 @@ Op *Scheduler::promise(Stream &stream) {
 
 void Scheduler::completeNow(Stream &stream, Op *op) {
   append(stream, op, Stream::State::Running);
-  Stream *woken;
-  {
-    std::lock_guard<std::mutex> lock(stream.mutex);
-    woken = complete(stream, op);
-    stream.state.store(Stream::State::Idle, std::memory_order_relaxed);
-  }
-  woken = keepOwn(woken);
-  if (woken)
-    submit(woken);
+  completeOnly(stream, op);
 }
 
 bool Scheduler::park(Stream &stream, const Op &op) {

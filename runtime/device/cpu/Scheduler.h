@@ -312,6 +312,8 @@ private:
   /// Marks everything up to `op` done and recycles it. Returns the waiters that
   /// became runnable. Called with the stream's mutex held.
   Stream *complete(Stream &stream, Op *op);
+  /// Completes the only operation of a stream that this thread runs.
+  void completeOnly(Stream &stream, Op *op);
   /// Gives streams that can run to the threads, or to the policy.
   void submit(Stream *list);
   /// Gives those of other contexts to their schedulers; the rest.
