@@ -195,7 +195,8 @@ def counts(output, passed, skipped=False):
 
 
 def without_successes(output):
-    """A log without gtest's tests that passed or were skipped, each from its RUN line on."""
+    """A log without gtest's tests that passed or were skipped, each from its RUN line on.
+    Those in which a sanitizer said something stay."""
     kept, begun = [], {}
     for line in output.splitlines():
         run = re.match(r"\[ RUN      \] (\S+)", line)
@@ -203,7 +204,11 @@ def without_successes(output):
         if run:
             begun[run.group(1)] = len(kept)
         if end and end.group(2) in begun:
-            del kept[begun.pop(end.group(2)):]
+            first = begun.pop(end.group(2))
+            if any(re.search(r"Sanitizer: |: runtime error: ", each) for each in kept[first:]):
+                kept.append(line)
+            else:
+                del kept[first:]
         elif line and not re.match(r"\[([-=]+\]|  SKIPPED)|PASS: ", line):
             kept.append(line)
     return kept
@@ -304,4 +309,5 @@ def main(arguments):
     return 0 if report.failed == 0 and report.passed > 0 else 1
 
 
-sys.exit(main(sys.argv[1:]))
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

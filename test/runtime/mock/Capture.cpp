@@ -115,10 +115,10 @@ int State::endCapture(void *handle, void *&graph) {
     return InvalidValue;
   bool joined = true;
   Clock reached = origin->clock;
-  for (auto &object : objects) {
+  for (Object *object : presentObjects()) {
     if (object->kind != Kind::Stream)
       continue;
-    auto *stream = static_cast<Stream *>(object.get());
+    auto *stream = static_cast<Stream *>(object);
     if (stream->capture != capture)
       continue;
     joined &= reached[stream] >= stream->clock[stream];

@@ -196,7 +196,7 @@ void mock_streams_wait() {
   Control control;
   State &all = state();
   all.progress.wait(control.lock, [&] {
-    for (auto &object : all.objects)
+    for (Object *object : all.presentObjects())
       if (object->kind == Kind::Stream &&
           !static_cast<Stream &>(*object).queue.empty())
         return false;
@@ -209,7 +209,7 @@ uint64_t mock_live(const char *kind) {
   State &all = state();
   auto wants = [&](const char *name) { return !kind || !strcmp(kind, name); };
   uint64_t result = 0;
-  for (auto &object : all.objects) {
+  for (Object *object : all.presentObjects()) {
     bool here = object->alive && !object->lost &&
                 (!object->context || object->contextId == object->context->id);
     static const struct {

@@ -150,7 +150,7 @@ int State::load(const void *image, Module *&out, std::string &log,
   }
   out = module.get();
   byHandle[out] = out;
-  objects.push_back(std::move(module));
+  keep(std::move(module));
   return Success;
 }
 
@@ -161,7 +161,7 @@ int State::unload(void *handle, std::unique_lock<std::mutex> &lock) {
   block(lock);
   if (module->pending)
     violation("kernels of the module are queued or running");
-  for (auto &object : objects) {
+  for (Object *object : presentObjects()) {
     if (object->kind != Kind::Executable || !object->alive || object->lost)
       continue;
     for (auto &work : static_cast<Executable &>(*object).work)

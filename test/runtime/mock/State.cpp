@@ -130,6 +130,17 @@ int State::begin(const char *name, bool needsContext, uintptr_t firstArgument,
   return context->sticky;
 }
 
+const std::vector<Object *> &State::presentObjects() {
+  const auto isGone = [](const Object *object) {
+    return !object->alive && object->kind != Kind::Context &&
+           (object->kind != Kind::Stream ||
+            static_cast<const Stream *>(object)->queue.empty());
+  };
+  present.erase(std::remove_if(present.begin(), present.end(), isGone),
+                present.end());
+  return present;
+}
+
 void State::block(std::unique_lock<std::mutex> &lock) {
   Thread &self = thread();
   // Giving memory back to try once more is what may block (M04).
@@ -139,9 +150,9 @@ void State::block(std::unique_lock<std::mutex> &lock) {
     return; // rather than hang
   }
   std::vector<std::pair<Stream *, uint64_t>> running;
-  for (auto &object : objects)
+  for (Object *object : presentObjects())
     if (object->kind == Kind::Stream) {
-      auto *stream = static_cast<Stream *>(object.get());
+      auto *stream = static_cast<Stream *>(object);
       if (!stream->queue.empty() && stream->queue.front().run)
         running.emplace_back(stream, stream->finished);
     }
@@ -230,11 +241,11 @@ void State::destroy(Context &context, std::unique_lock<std::mutex> &lock) {
   context.retained = 0;
   context.stackLimit = 1024;
   defaultStreams.erase(&context);
-  for (auto &object : objects)
+  for (Object *object : presentObjects())
     if (object->context == &context && object->alive) {
       object->alive = false;
       if (object->kind == Kind::Stream)
-        static_cast<Stream *>(object.get())->wake.notify_all();
+        static_cast<Stream *>(object)->wake.notify_all();
     }
   std::vector<uintptr_t> gone;
   for (auto &[base, block] : memory)
@@ -398,9 +409,9 @@ void State::work(Stream &stream) {
       lock.lock();
       if (fault && !context.sticky) {
         context.sticky = fault;
-        for (auto &object : objects)
+        for (Object *object : presentObjects())
           if (object->kind == Kind::Stream)
-            static_cast<Stream *>(object.get())->wake.notify_all();
+            static_cast<Stream *>(object)->wake.notify_all();
       }
     }
     if (operation.reaches) {

@@ -429,7 +429,8 @@ public:
   std::vector<std::pair<std::string, std::string>> violations;
   std::map<std::string, uint32_t> closedGates; ///< who stands there
   std::map<std::string, const gpuasync_cpu_kernel *> kernels;
-  std::vector<std::unique_ptr<Object>> objects;
+  std::vector<std::unique_ptr<Object>> objects; ///< also those that are gone
+  std::vector<Object *> present;                ///< see presentObjects
   std::unordered_map<void *, Object *> byHandle;
   std::map<uintptr_t, Memory> memory;
   std::map<int, Context *> primaries;
@@ -442,9 +443,16 @@ public:
     auto object = std::make_unique<T>(std::forward<Args>(args)...);
     T *result = object.get();
     byHandle[result] = result;
-    objects.push_back(std::move(object));
+    keep(std::move(object));
     return result;
   }
+  void keep(std::unique_ptr<Object> object) {
+    present.push_back(object.get());
+    objects.push_back(std::move(object));
+  }
+  /// Those that are alive, contexts, which may live again, and streams that
+  /// still have work.
+  const std::vector<Object *> &presentObjects();
   /// Holds a call or a kernel at its gate.
   void passGate(const std::string &name, std::unique_lock<std::mutex> &lock);
 
