@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
+#include "Ranks.h"
 
 #include "GPUAsync/DeviceKinds.h"
 #include "Kernels/Common/Environment.h"
@@ -541,9 +542,16 @@ Expected<Options> parseOptions(int argc, char **argv) {
     return createStringError("--" + ofRun +
                              ": not with --emit, which compiles "
                              "and runs nothing");
-  if (o.ranks && *o.ranks > 1 && (o.stats || compile.check))
+  if (!o.emit && !o.ranks)
+    o.launched = findLaunched();
+  else if (!o.emit && *o.ranks > 1 && findLaunched())
+    return createStringError("--ranks=" + Twine(*o.ranks) +
+                             ": a launcher of MPI started this process, which "
+                             "is one rank; leave the option out, or write "
+                             "--ranks=1 for programs that do not meet");
+  if ((o.ranksHere() > 1 || o.launched) && (o.stats || compile.check))
     return createStringError(Twine(o.stats ? "--stats" : "--check") +
-                             ": not with several --ranks; it looks at one "
+                             ": not with several ranks; it looks at one "
                              "device");
   if (tolerance && o.expected.empty())
     return createStringError("--tolerance: only with --expect");

@@ -22,14 +22,20 @@ using namespace gpuexec;
 /// What the end does about buffers that the program never released.
 enum class LeakCheck { List, Error };
 
+/// This process among those that a launcher of MPI started.
+struct Launched {
+  unsigned rank, count;
+};
+
 struct Options {
   /// Its entryPoint is a list with --emit=shared, and its targets are empty for
   /// those of the device.
   CompileOptions compile;
   std::string file;
   std::string device = "auto";
-  std::optional<unsigned> ranks; ///< none: one, and nothing says so
-  bool hasEntryPoint = false;    ///< it was given
+  std::optional<unsigned> ranks;    ///< threads; none: one, if not launched
+  std::optional<Launched> launched; ///< the program runs on processes
+  bool hasEntryPoint = false;       ///< it was given
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
   std::vector<std::string> expected;
@@ -52,6 +58,12 @@ struct Options {
   std::string linker;       ///< of emit=shared and exe; empty: the first found
   bool help = false;
   bool version = false;
+
+  /// Whether what is printed has the number of a rank.
+  bool hasRanks() const { return ranks || launched; }
+  /// The ranks of this process have these numbers and the following ones.
+  unsigned firstRank() const { return launched ? launched->rank : 0; }
+  unsigned ranksHere() const { return ranks.value_or(1); }
 };
 
 llvm::Expected<Options> parseOptions(int argc, char **argv);

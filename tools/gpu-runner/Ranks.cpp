@@ -16,6 +16,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <dlfcn.h>
 #include <memory>
 #include <mutex>
@@ -35,6 +36,25 @@ std::vector<std::string> gpurunner::ofRank(ArrayRef<std::string> values,
     text += value;
   }
   return all;
+}
+
+std::optional<Launched> gpurunner::findLaunched() {
+  // Open MPI, then MPICH and what has its PMI (Slurm, Intel MPI), then PMIx,
+  // with which Slurm says the number.
+  static const char *const names[][2] = {
+      {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+      {"PMI_RANK", "PMI_SIZE"},
+      {"PMIX_RANK", "SLURM_STEP_NUM_TASKS"}};
+  for (const auto &[rank, count] : names) {
+    const char *rankText = getenv(rank), *countText = getenv(count);
+    Launched found;
+    if (rankText && countText &&
+        !StringRef(rankText).getAsInteger(10, found.rank) &&
+        !StringRef(countText).getAsInteger(10, found.count) &&
+        found.rank < found.count)
+      return found;
+  }
+  return {};
 }
 
 /// A function of libgpuasync_ranks.so, which is there once ranks are.
@@ -73,9 +93,35 @@ Error Ranks::open(gpuasync::Context first, unsigned count) {
   return created.ok() ? Error::success() : toError(created);
 }
 
-void Ranks::leave(unsigned rank, const gpuasync::Status &status) {
+Error Ranks::join(gpuasync::Context context, const Launched &launched) {
+  StringRef device = gpuasync_context_device(context.get());
+  if (device != "cpu")
+    return createStringError(
+        "a launcher of MPI started " + Twine(launched.count) +
+        " processes, and ranks are of the cpu device only, not of " + device +
+        "; add --device=cpu, or --ranks=1 for programs that do not meet");
+  auto *join = FIND(gpuasync_ranks_join);
+  if (!join)
+    return createStringError("libgpuasync_ranks.so, which ranks need, is not "
+                             "next to the runtime's library");
+  uint32_t rank = 0, count = 0;
+  if (gpuasync::Status joined(join(context.get(), &rank, &count, &ranks));
+      !joined.ok())
+    return toError(joined);
+  all.push_back(std::move(context));
+  if (rank != launched.rank || count != launched.count)
+    return createStringError(
+        "the launcher says rank " + Twine(launched.rank) + " of " +
+        Twine(launched.count) + ", and the MPI library says " + Twine(rank) +
+        " of " + Twine(count) +
+        ": it is another MPI's; set GPU_ASYNC_MPI_LIBRARY to the launcher's");
+  firstRank = rank;
+  return Error::success();
+}
+
+void Ranks::leave(unsigned index, const gpuasync::Status &status) {
   if (ranks)
-    FIND(gpuasync_ranks_leave)(ranks, rank,
+    FIND(gpuasync_ranks_leave)(ranks, firstRank + index,
                                status.ok() ? nullptr : status.message());
 }
 

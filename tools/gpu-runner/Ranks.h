@@ -3,11 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // --ranks: contexts of the cpu device, each with a thread that calls the
-// program.
+// program. Under a launcher of MPI this process is one rank.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_TOOLS_GPURUNNER_RANKS_H
 #define GPUASYNC_TOOLS_GPURUNNER_RANKS_H
+
+#include "Options.h"
 
 #include "gpuasync/Context.h"
 #include "gpuasync/Ranks.h"
@@ -15,10 +17,15 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace gpurunner {
+
+/// What mpirun, mpiexec or srun say in the environment; none: none of them
+/// started this process.
+std::optional<Launched> findLaunched();
 
 /// `values` for one rank: %r in them is its number.
 std::vector<std::string> ofRank(llvm::ArrayRef<std::string> values,
@@ -28,12 +35,15 @@ class Ranks {
 public:
   Ranks() = default;
   Ranks(const Ranks &) = delete;
-  /// Rank 0 has the context `first`; opens contexts for the others.
+  /// Threads: rank 0 has the context `first`; opens contexts for the others.
   llvm::Error open(gpuasync::Context first, unsigned count);
-  /// Calls `body(rank)` for each rank, on a thread of its own if there are
-  /// several, in a scope of its context. Its status is what the rank leaves
-  /// with; all of them by rank. Once a rank has timed out, others have 1 s to
-  /// end: the caller then ends the process, since what they run is in use.
+  /// Processes: the rank of this one has the context. Waits for the others.
+  llvm::Error join(gpuasync::Context context, const Launched &launched);
+  /// Calls `body(i)` for each rank of this process, on a thread of its own if
+  /// there are several, in a scope of its context. Its status is what the rank
+  /// leaves with; all of them in this order. Once a rank has timed out, others
+  /// have 1 s to end: the caller then ends the process, since what they run is
+  /// in use.
   std::vector<gpuasync::Status>
   run(llvm::function_ref<gpuasync::Status(unsigned)> body);
   /// Closes the contexts. The first error.
@@ -44,10 +54,11 @@ public:
 private:
   gpuasync::Status runOne(unsigned rank,
                           llvm::function_ref<gpuasync::Status(unsigned)> body);
-  void leave(unsigned rank, const gpuasync::Status &status);
+  void leave(unsigned index, const gpuasync::Status &status);
 
   std::vector<gpuasync::Context> all;
   gpuasync_ranks *ranks = nullptr; ///< null: there is one rank
+  unsigned firstRank = 0;
 };
 
 } // namespace gpurunner

@@ -236,13 +236,13 @@ void Run::warnAboutCache() {
 
 /// What can be found wrong with the call without a device.
 Error Run::checkCall(const Signature &signature) {
-  calls = std::vector<Call>(options.ranks.value_or(1));
-  for (auto [rank, call] : enumerate(calls)) {
+  calls = std::vector<Call>(options.ranksHere());
+  for (auto [index, call] : enumerate(calls)) {
     call = {options.inputs, options.outputs, options.expected, {}};
-    if (options.ranks)
+    if (options.hasRanks())
       for (std::vector<std::string> *values :
            {&call.inputs, &call.outputs, &call.expected})
-        *values = ofRank(*values, rank);
+        *values = ofRank(*values, options.firstRank() + index);
     Expected<CallFrame> made = CallFrame::create(signature, call.inputs);
     if (!made)
       return made.takeError();
@@ -501,7 +501,9 @@ int Run::run() {
     return fail(context.takeError());
   times.driverWait += time.next();
   times.driver = device->milliseconds();
-  if (Error error = ranks.open(std::move(*context), options.ranks.value_or(1)))
+  if (Error error = options.launched
+                        ? ranks.join(std::move(*context), *options.launched)
+                        : ranks.open(std::move(*context), options.ranksHere()))
     return fail(std::move(error));
   return execute();
 }
@@ -528,11 +530,11 @@ int Run::execute() {
   bool failed = false, unexpected = false;
   const gpuasync::Context &context = ranks.contexts()[0];
   // Whose error it is, where there are several ranks.
-  auto failOn = [&](unsigned rank, Error error) {
+  auto failOn = [&](unsigned index, Error error) {
     outs().flush();
-    if (options.ranks)
+    if (options.hasRanks())
       error = createStringError(toString(std::move(error)) + " (on rank " +
-                                Twine(rank) + ")");
+                                Twine(options.firstRank() + index) + ")");
     failed = fail(std::move(error));
   };
   {
@@ -582,8 +584,8 @@ int Run::execute() {
         std::string text;
         raw_string_ostream os(text);
         Error error = report(rank, os, unexpected);
-        if (options.ranks && !text.empty())
-          outs() << "rank " << rank << ":\n";
+        if (options.hasRanks() && !text.empty())
+          outs() << "rank " << options.firstRank() + rank << ":\n";
         outs() << text;
         if (error)
           failOn(rank, std::move(error));

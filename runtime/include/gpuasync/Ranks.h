@@ -17,10 +17,11 @@ extern "C" {
 #endif
 
 //===----------------------------------------------------------------------===//
-// Ranks of this process
+// Ranks
 //===----------------------------------------------------------------------===//
 
 /// Some contexts that run the same functions in the same order: one rank each.
+/// They are all of this process, or one of each process.
 typedef struct gpuasync_ranks gpuasync_ranks;
 
 /// Makes rank i of `contexts[i]`, for 0 <= i < count. All are of the cpu
@@ -32,6 +33,17 @@ GPUASYNC_API gpuasync_status *
 gpuasync_ranks_create(gpuasync_context *const *contexts, uint32_t count,
                       gpuasync_ranks **out) GPUASYNC_NOEXCEPT;
 
+/// Makes `context` the rank of this process, among the processes that a
+/// launcher of MPI has started (mpirun, srun). `rank` is its number, `count`
+/// the number of processes. Opens the launcher's MPI library, or the one that
+/// GPU_ASYNC_MPI_LIBRARY names, and initialises it unless the program has, with
+/// MPI_THREAD_MULTIPLE. Waits for all processes to come to this. Once in a
+/// process; the context is of the cpu device. GPUASYNC_UNAVAILABLE: there is no
+/// such library, or it failed. Thread safe.
+GPUASYNC_API gpuasync_status *
+gpuasync_ranks_join(gpuasync_context *context, uint32_t *rank, uint32_t *count,
+                    gpuasync_ranks **out) GPUASYNC_NOEXCEPT;
+
 /// Says that this rank makes no more collectives. `error` is the error that its
 /// last call ended with; null: it ended well. After an error, or where others
 /// wait for a collective of this rank, these and all later collectives with it
@@ -40,7 +52,9 @@ gpuasync_ranks_create(gpuasync_context *const *contexts, uint32_t count,
 GPUASYNC_API void gpuasync_ranks_leave(gpuasync_ranks *ranks, uint32_t rank,
                                        const char *error) GPUASYNC_NOEXCEPT;
 
-/// All ranks have left or make no more collectives. Null is ignored.
+/// All ranks of this process have left or make no more collectives. Ranks of
+/// other processes are waited for, until they have left; after an error of this
+/// rank for a second. Null is ignored.
 GPUASYNC_API void
 gpuasync_ranks_release(gpuasync_ranks *ranks) GPUASYNC_NOEXCEPT;
 

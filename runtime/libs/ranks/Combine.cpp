@@ -184,8 +184,9 @@ void reduceAll(const gpuasync_collective &what, const Memory *ranks,
         ranks, count, 0, ranks[0].sourceCount,
         [&](const Stored *values, int64_t first, int64_t size) {
           for (uint32_t rank = 0; rank < count; ++rank)
-            memcpy(static_cast<Stored *>(ranks[rank].destination) + first,
-                   values, static_cast<size_t>(size) * sizeof(Stored));
+            if (ranks[rank].destination)
+              memcpy(static_cast<Stored *>(ranks[rank].destination) + first,
+                     values, static_cast<size_t>(size) * sizeof(Stored));
         });
     return;
   }

@@ -15,7 +15,7 @@ namespace ranks {
 
 /// The memory that one rank brings to a collective.
 struct Memory {
-  void *destination = nullptr;
+  void *destination = nullptr;  ///< null in an all_reduce: not of this process
   int64_t destinationCount = 0; ///< in elements
   const void *source = nullptr;
   int64_t sourceCount = 0;

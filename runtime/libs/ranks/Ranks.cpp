@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "gpuasync/Context.h"
+#include "libs/ranks/Processes.h"
 #include "libs/ranks/Registry.h"
+#include "libs/ranks/Threads.h"
 #include "shim/base/SizedStruct.h"
 
 #include <algorithm>
@@ -30,6 +32,7 @@ struct Registry {
   std::map<uint64_t, std::shared_ptr<World>> worlds;
   std::map<const gpuasync_context *, std::pair<uint64_t, uint32_t>> ranks;
   uint64_t made = 0;
+  bool hasJoined = false; ///< MPI is initialised once in a process
 };
 } // namespace
 
@@ -211,20 +214,25 @@ static Error guarded(Body body) noexcept {
   }
 }
 
+static Error checkDevice(gpuasync_context *context, uint32_t rank) {
+  if (context && strcmp(gpuasync_context_device(context), "cpu") == 0)
+    return {};
+  return "rank " + std::to_string(rank) + " is of device '" +
+         gpuasync_context_device(context) +
+         "': ranks are of the cpu device only";
+}
+
 static Error create(gpuasync_context *const *contexts, uint32_t count,
                     gpuasync_ranks *&out) {
   if (!contexts || !count)
     return "gpuasync_ranks_create: no contexts";
   for (uint32_t i = 0; i < count; ++i)
-    if (!contexts[i] ||
-        strcmp(gpuasync_context_device(contexts[i]), "cpu") != 0)
-      return "rank " + std::to_string(i) + " is of device '" +
-             gpuasync_context_device(contexts[i]) +
-             "': ranks are of the cpu device only";
+    if (Error error = checkDevice(contexts[i], i); !error.empty())
+      return error;
   auto made = std::make_unique<gpuasync_ranks>();
   Registry &all = registry();
   std::lock_guard<std::mutex> lock(all.mutex);
-  made->world = std::make_shared<World>(
+  made->world = std::make_shared<Threads>(
       all.made++, std::vector<gpuasync_context *>(contexts, contexts + count));
   const uint64_t id = made->world->id;
   uint32_t added = 0;
@@ -247,6 +255,37 @@ static Error create(gpuasync_context *const *contexts, uint32_t count,
   }
   for (uint32_t i = 0; i < count; ++i)
     gpuasync_context_retain(contexts[i]);
+  out = made.release();
+  return {};
+}
+
+static Error join(gpuasync_context *context, uint32_t *rank, uint32_t *count,
+                  gpuasync_ranks *&out) {
+  if (Error error = checkDevice(context, 0); !error.empty())
+    return error;
+  auto made = std::make_unique<gpuasync_ranks>();
+  Registry &all = registry();
+  uint64_t id = 0;
+  {
+    std::lock_guard<std::mutex> lock(all.mutex);
+    if (all.ranks.count(context))
+      return "the context of a rank is a rank already";
+    if (std::exchange(all.hasJoined, true))
+      return "this process has been a rank already";
+    id = all.made++;
+  }
+  std::shared_ptr<Processes> world;
+  if (Error error = Processes::join(id, context, world); !error.empty())
+    return error;
+  made->world = world;
+  gpuasync_context_retain(context);
+  {
+    std::lock_guard<std::mutex> lock(all.mutex);
+    all.worlds.emplace(id, world);
+    all.ranks.emplace(context, std::make_pair(id, world->rank()));
+  }
+  *rank = world->rank();
+  *count = world->count;
   out = made.release();
   return {};
 }
@@ -311,6 +350,18 @@ gpuasync_status *gpuasync_ranks_create(gpuasync_context *const *contexts,
   return error.empty() ? nullptr : invalid(error);
 }
 
+gpuasync_status *gpuasync_ranks_join(gpuasync_context *context, uint32_t *rank,
+                                     uint32_t *count,
+                                     gpuasync_ranks **out) noexcept {
+  if (!context || !rank || !count || !out)
+    return invalid("gpuasync_ranks_join: null argument");
+  *out = nullptr;
+  Error error = guarded([&] { return join(context, rank, count, *out); });
+  return error.empty()
+             ? nullptr
+             : gpuasync_status_make(GPUASYNC_UNAVAILABLE, error.c_str());
+}
+
 void gpuasync_ranks_leave(gpuasync_ranks *ranks, uint32_t rank,
                           const char *error) noexcept {
   if (ranks)
@@ -325,14 +376,17 @@ void gpuasync_ranks_release(gpuasync_ranks *ranks) noexcept {
     return;
   (void)guarded([&] {
     World &world = *ranks->world;
+    Registry &all = registry();
     {
-      Registry &all = registry();
       std::lock_guard<std::mutex> lock(all.mutex);
       for (const gpuasync_context *context : world.contexts)
         all.ranks.erase(context);
+    }
+    world.close(); // streams may still arrive
+    {
+      std::lock_guard<std::mutex> lock(all.mutex);
       all.worlds.erase(world.id);
     }
-    world.close();
     for (gpuasync_context *context : world.contexts)
       gpuasync_context_release(context);
     delete ranks;

@@ -1,12 +1,13 @@
-//===- World.h - The ranks of a process, and where they meet ----*- C++ -*-===//
+//===- World.h - The ranks of a program -------------------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ranks are contexts of the cpu device. The k-th collective of each rank in a
-// group is one meeting. A rank comes to it when it enqueues the collective, and
-// arrives when its stream is there. The last one that arrives does the work of
-// all. The streams of the others are behind closed gates meanwhile, so that no
-// thread waits and nothing polls.
+// Ranks and their collectives, whatever carries the data: threads of this
+// process (Threads.h) or processes (Processes.h). The k-th collective of each
+// rank in a group is one meeting. A rank comes to it when it enqueues the
+// collective, and arrives when its stream is there. Its stream is behind a
+// closed gate until the meeting has ended, so that no thread of the device
+// waits and nothing polls.
 //
 // Why this cannot deadlock: all ranks of a group enqueue the same collectives
 // in the same order, that of the program's text. Whatever a rank waits for, on
@@ -19,10 +20,9 @@
 
 #include "libs/ranks/Combine.h"
 
-#include <deque>
 #include <memory>
-#include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gpuasync {
@@ -39,34 +39,6 @@ struct Part {
   gpuasync_gate *gate = nullptr; ///< behind which its stream waits
 };
 
-struct Meeting {
-  explicit Meeting(size_t count) : parts(count) {}
-  /// By position in the group; null: the rank has not come.
-  std::vector<std::unique_ptr<Part>> parts;
-  uint32_t arrived = 0;
-  enum class State { Gathers, Runs, Ended } state = State::Gathers;
-};
-
-/// Ranks that meet. Meetings are numbered from 0.
-struct Group {
-  std::vector<uint32_t> members;
-  std::vector<uint64_t> next;   ///< by position: the number of the next meeting
-  uint64_t base = 0;            ///< of the first in `meetings`
-  std::deque<Meeting> meetings; ///< the first one has not ended
-  Error failure;                ///< why no rank meets here any more
-
-  /// Null: it has ended.
-  Meeting *find(uint64_t number) {
-    return number < base ? nullptr : &meetings[number - base];
-  }
-  /// Forgets those that have ended.
-  void drop() {
-    for (; !meetings.empty() && meetings.front().state == Meeting::State::Ended;
-         ++base)
-      meetings.pop_front();
-  }
-};
-
 /// Gates to open, once no lock is held.
 class Openings {
 public:
@@ -80,40 +52,44 @@ private:
   std::vector<std::pair<gpuasync_gate *, Error>> gates;
 };
 
+/// A collective of a rank that comes to a meeting.
+struct Arrival {
+  uint64_t world;
+  uint64_t number; ///< of the meeting in its group, from 0
+  uint32_t group;
+  uint32_t position; ///< of the rank in the group
+};
+
 class World {
 public:
-  World(uint64_t id, std::vector<gpuasync_context *> contexts);
+  World(uint64_t id, uint32_t count, std::vector<gpuasync_context *> contexts)
+      : id(id), count(count), contexts(std::move(contexts)) {}
   World(const World &) = delete;
+  virtual ~World() = default;
 
   const uint64_t id;
-  /// By rank. Open until the world is closed; the last reference to that may be
-  /// a stream's, which cannot close its own context.
+  const uint32_t count; ///< ranks of the program
+  /// Of the ranks in this process. Open until the world is closed; the last
+  /// reference to that may be a stream's, which cannot close its own context.
   const std::vector<gpuasync_context *> contexts;
 
   /// The list of `group` (null: all) that has the rank, and its position there.
   Error findMembers(const gpuasync_group *group, uint32_t rank,
                     std::vector<uint32_t> &members, uint32_t &position) const;
   /// The rank comes to its next meeting.
-  Error enqueue(uint32_t rank, const gpuasync_call &call,
-                std::unique_ptr<Part> part);
+  virtual Error enqueue(uint32_t rank, const gpuasync_call &call,
+                        std::unique_ptr<Part> part) = 0;
   /// Its stream is there, or has failed.
-  void arrive(uint32_t group, uint32_t position, uint64_t number,
-              const char *error);
-  void leave(uint32_t rank, const char *error);
+  virtual void arrive(const Arrival &arrival, const char *error) = 0;
+  /// The rank makes no more collectives; null: it ended well.
+  virtual void leave(uint32_t rank, const char *error) = 0;
   /// Fails what is open.
-  void close();
+  virtual void close() = 0;
 
-private:
-  struct Left {
-    bool isGone = false;
-    Error error; ///< empty: it ended well
-  };
-  Group &findGroup(std::vector<uint32_t> members, uint32_t &index);
-  void fail(Group &group, const Error &error, Openings &openings);
-
-  std::mutex mutex;
-  std::vector<std::unique_ptr<Group>> groups;
-  std::vector<Left> left; ///< by rank
+protected:
+  /// Puts the part's gate on the stream, behind which arrive() is called.
+  static Error closeGate(const gpuasync_call &call, const Arrival &arrival,
+                         Part &part);
 };
 
 /// A collective in a program of one rank.
@@ -123,6 +99,8 @@ Error enqueueAlone(const gpuasync_call &call, const Part &part);
 Error check(const Part &part, uint32_t count);
 /// "all_reduce<sum> of 4 f32 at FILE:LINE"
 std::string describe(const Part &part);
+/// "rank 1 failed: ..."
+Error failureOf(uint32_t rank, const Error &error);
 
 } // namespace ranks
 } // namespace gpuasync

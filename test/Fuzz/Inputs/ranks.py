@@ -6,6 +6,7 @@
 # See docs/reference/Testing.md.
 #
 #   ranks.py GPU_RUNNER --seed=7 --programs=100
+#   ranks.py GPU_RUNNER --seed=7 --programs=100 --launcher="mpiexec.hydra -n"
 #
 # The programs have the seeds 7, 8, ...; --programs=1 runs one of them again.
 
@@ -640,7 +641,11 @@ class Runner:
 
     def command(self, program):
         command = [self.options.gpu_runner, "--device=cpu", "--leak-check=error", "--timeout=%d" % self.options.timeout]
-        command += program.arguments + ([] if program.isAlone else ["--ranks=%d" % program.ranks])
+        command += program.arguments
+        if self.options.launcher and not program.isAlone:
+            command = self.options.launcher.split() + ["%d" % program.ranks] + command
+        elif not program.isAlone:
+            command.append("--ranks=%d" % program.ranks)
         number = "0" if program.isAlone else "%r"
         size = sum(b.size for b in program.buffers)
         return command + ["f.mlir", "--input=@in.%s.npy" % number, "--input=1", "--input=%dxi64=0" % size, "--output=", "--output=",
@@ -696,7 +701,7 @@ class Runner:
         lines = [line for line in done.stderr.splitlines() if "error: " in line]
         wrong = [line for line in lines if "planted" not in line]
         where = "" if program.isAlone else "(on rank %d)" % program.failing
-        if done.returncode == 1 and not wrong and any(line.endswith(where) for line in lines):
+        if (done.returncode > 0 if self.options.launcher else done.returncode == 1) and not wrong and any(line.endswith(where) for line in lines):
             return
         raise Failure("crashed" if done.returncode < 0 else "hung" if "timed out" in done.stderr else "wrong",
                       "rank %d fails, but exit code %d\n%s" % (program.failing, done.returncode, done.stderr[-2000:]))
@@ -768,6 +773,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--programs", type=int, default=100)
     parser.add_argument("--size", type=int, default=20, help="most statements of each")
+    parser.add_argument("--launcher", help="ranks are processes: words before their number, such as 'mpirun.openmpi --oversubscribe -n'")
     parser.add_argument("--schedule", help="GPU_ASYNC_CPU_SCHEDULE, instead of one that follows from the seed")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--timeout", type=int, default=60)

@@ -1,0 +1,61 @@
+//===- Peers.h - Whether the other processes of a host live -----*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// MPI does not say that a process has died, so ranks of one host look at each
+// other: a pidfd says it at once. Each process has a page of memory in which it
+// writes down its last collective. The others read it after its death.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_LIBS_RANKS_PEERS_H
+#define GPUASYNC_LIBS_RANKS_PEERS_H
+
+#include "libs/ranks/World.h"
+
+#include <map>
+#include <stdint.h>
+
+namespace gpuasync {
+namespace ranks {
+
+/// How a process is found by the others of its host. Bytes of a message.
+struct Address {
+  int32_t pid = 0;
+  int32_t page = -1;   ///< its file descriptor there
+  char host[200] = {}; ///< the kernel and the namespace that know the pid
+};
+
+/// Not thread safe.
+class Peers {
+public:
+  Peers();
+  Peers(const Peers &) = delete;
+  ~Peers();
+
+  const Address &own() const { return address; }
+  /// A rank on another host, or one that cannot be watched, is left out.
+  void add(uint32_t rank, const Address &address);
+  /// Writes down what this process has begun.
+  void begin(const std::string &collective);
+  /// Those that have died since the last call.
+  std::vector<uint32_t> findDead();
+  /// "rank 3 (pid 7) ended without a word; last begun: ...". It is dead.
+  Error describeDeath(uint32_t rank) const;
+
+private:
+  struct Peer {
+    int32_t pid;
+    int pidfd;
+    const char *page; ///< null: it cannot be read
+  };
+  static constexpr size_t pageBytes = 4096;
+
+  Address address;
+  char *page = nullptr;
+  std::map<uint32_t, Peer> peers;
+};
+
+} // namespace ranks
+} // namespace gpuasync
+
+#endif // GPUASYNC_LIBS_RANKS_PEERS_H

@@ -1,0 +1,612 @@
+//===- Processes.cpp - Ranks that are processes ---------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See Processes.h.
+//===----------------------------------------------------------------------===//
+
+#include "libs/ranks/Processes.h"
+
+#include <algorithm>
+#include <future>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <system_error>
+
+using namespace gpuasync;
+using namespace gpuasync::ranks;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+//===----------------------------------------------------------------------===//
+// Messages
+//===----------------------------------------------------------------------===//
+
+static constexpr int wordTag = 1, dataTag = 2;
+
+/// What ranks tell each other. All processes have the same byte order.
+struct Processes::Message {
+  enum class Kind : uint32_t { Greets = 1, Comes, Fails, Leaves };
+  Kind kind = Kind::Greets;
+  uint32_t hasError = 0; ///< Leaves
+  uint64_t group = 0;    ///< the sum of its members
+  uint64_t number = 0;   ///< Comes: of the meeting
+  uint64_t what = 0;     ///< Comes: the sum of what has to be equal
+  char text[480] = {};   ///< the collective, the error or the address
+
+  void set(const std::string &value) {
+    if (value.size() < sizeof(text))
+      memcpy(text, value.c_str(), value.size() + 1);
+    else
+      snprintf(text, sizeof(text), "%.*s...", int(sizeof(text) - 4),
+               value.c_str());
+  }
+};
+
+struct Processes::Outgoing {
+  Message message;
+  Mpi::Request request = 0;
+};
+
+namespace {
+/// FNV-1a.
+class Sum {
+public:
+  void add(uint64_t value) {
+    for (int i = 0; i < 8; ++i, value >>= 8)
+      sum = (sum ^ (value & 0xff)) * 0x100000001b3;
+  }
+  uint64_t get() const { return sum; }
+
+private:
+  uint64_t sum = 0xcbf29ce484222325;
+};
+
+/// Waits between two looks: briefly at first, and then less and less of the
+/// processor's time.
+class Nap {
+public:
+  void take() {
+    if (++taken < 32)
+      return std::this_thread::yield();
+    std::this_thread::sleep_for(
+        microseconds(std::min<uint64_t>(20 + taken / 8, 1000)));
+  }
+
+private:
+  uint64_t taken = 0;
+};
+} // namespace
+
+static uint64_t sumOf(const std::vector<uint32_t> &members) {
+  Sum sum;
+  for (uint32_t rank : members)
+    sum.add(rank);
+  return sum.get();
+}
+
+/// Of what has to be equal on all ranks.
+static uint64_t sumOf(const Part &part) {
+  const gpuasync_collective &what = part.what;
+  Sum sum;
+  for (uint64_t value :
+       {what.kind, what.reduction, what.element, what.root, what.pairCount})
+    sum.add(value);
+  for (size_t i = 0; i < size_t(2) * what.pairCount; ++i)
+    sum.add(what.pairs[i]);
+  sum.add(static_cast<uint64_t>(part.memory.sourceCount));
+  return sum.get();
+}
+
+//===----------------------------------------------------------------------===//
+// The beginning and the end
+//===----------------------------------------------------------------------===//
+
+Processes::Processes(uint64_t id, gpuasync_context *context,
+                     std::unique_ptr<Mpi> given)
+    : World(id, given->count, {context}), mine(given->rank),
+      mpi(std::move(given)), others(count) {}
+
+Processes::~Processes() = default;
+
+Error Processes::join(uint64_t id, gpuasync_context *context,
+                      std::shared_ptr<Processes> &out) {
+  std::promise<Error> answer;
+  std::future<Error> answered = answer.get_future();
+  std::shared_ptr<Processes> made;
+  std::thread thread;
+  // Signals are for the program's threads.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    thread = std::thread([&made, &answer, id, context] {
+      std::shared_ptr<Processes> world; // in use until the thread's end
+      try {
+        std::unique_ptr<Mpi> mpi;
+        Error error = Mpi::open(mpi);
+        if (error.empty()) {
+          world.reset(new Processes(id, context, std::move(mpi)));
+          error = world->greet();
+        }
+        if (error.empty())
+          made = world;
+        else
+          world = nullptr;
+        answer.set_value(std::move(error));
+      } catch (const std::bad_alloc &) {
+        world = nullptr;
+        answer.set_value("no host memory");
+      }
+      if (world)
+        world->progress();
+    });
+  } catch (const std::system_error &error) {
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return std::string("no thread for MPI: ") + error.what();
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  Error error = answered.get();
+  if (!error.empty()) {
+    thread.join();
+    return error;
+  }
+  made->thread = std::move(thread);
+  out = std::move(made);
+  return {};
+}
+
+/// Each rank tells all others where it is.
+Error Processes::greet() {
+  Message message;
+  static_assert(sizeof(Address) <= sizeof(message.text));
+  memcpy(message.text, &peers.own(), sizeof(Address));
+  for (uint32_t rank = 0; rank < count; ++rank)
+    if (rank != mine) {
+      listen(others[rank], rank);
+      tell(rank, message);
+    }
+  for (Nap nap;; nap.take()) {
+    look();
+    if (!broken.empty())
+      return broken;
+    bool haveAll = true;
+    for (uint32_t rank = 0; rank < count; ++rank)
+      haveAll &= rank == mine || !others[rank].comes.empty();
+    if (haveAll)
+      break;
+  }
+  for (uint32_t rank = 0; rank < count; ++rank) {
+    if (rank == mine)
+      continue;
+    Address address;
+    memcpy(&address, others[rank].comes.front().text, sizeof(address));
+    address.host[sizeof(address.host) - 1] = '\0';
+    others[rank].comes.pop_front();
+    peers.add(rank, address);
+  }
+  return {};
+}
+
+void Processes::progress() {
+  steady_clock::time_point limit = steady_clock::time_point::max();
+  for (;;) {
+    look();
+    Job *job = nullptr;
+    bool isOnlyListening = false;
+    {
+      std::unique_lock<std::mutex> lock(mutex);
+      const auto arrived = [&] {
+        auto found =
+            std::find_if(jobs.begin(), jobs.end(),
+                         [](const Job &each) { return each.hasArrived; });
+        return found == jobs.end() ? nullptr : &*found;
+      };
+      // Words of others and deaths come without a call.
+      changed.wait_for(lock, milliseconds(1), [&] {
+        return arrived() || isClosing || (isLeaving && !hasLeft);
+      });
+      job = arrived();
+      isOnlyListening = isClosing && !job;
+      if (isOnlyListening && limit == steady_clock::time_point::max() &&
+          !leftWith.empty())
+        limit = steady_clock::now() + std::chrono::seconds(1);
+    }
+    if (job) {
+      run(*job);
+      continue;
+    }
+    if (!isOnlyListening)
+      continue;
+    const bool isEnded =
+        outgoing.empty() &&
+        std::all_of(others.begin(), others.end(), [&](const Peer &peer) {
+          return &peer == &others[mine] || peer.isGone || peer.isDead;
+        });
+    if (!broken.empty() || isEnded || steady_clock::now() > limit)
+      break;
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  const bool isAnyDead =
+      std::any_of(others.begin(), others.end(), [](const Peer &peer) {
+        return peer.isDead || !peer.goneWith.empty();
+      });
+  bool hasFailed = false;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    hasFailed = !leftWith.empty();
+  }
+  if (broken.empty() && !isAnyDead && !hasFailed)
+    mpi->finalize();
+  else
+    mover.abandon();
+}
+
+//===----------------------------------------------------------------------===//
+// Words
+//===----------------------------------------------------------------------===//
+
+void Processes::listen(Peer &peer, uint32_t from) {
+  if (!peer.incoming)
+    peer.incoming = std::make_unique<Message>();
+  Error error = mpi->receive(from, wordTag, peer.incoming.get(),
+                             sizeof(Message), peer.request);
+  peer.isListening = error.empty();
+  if (!error.empty())
+    broken = error;
+}
+
+void Processes::tell(uint32_t to, const Message &message) {
+  if (!broken.empty() || others[to].isDead)
+    return;
+  outgoing.push_back({message, 0});
+  Outgoing &sent = outgoing.back();
+  Error error =
+      mpi->send(to, wordTag, &sent.message, sizeof(Message), sent.request);
+  if (!error.empty()) {
+    outgoing.pop_back();
+    broken = error;
+  }
+}
+
+void Processes::tellAll(const std::vector<uint32_t> &ranks,
+                        const Message &message) {
+  for (uint32_t rank : ranks)
+    if (rank != mine)
+      tell(rank, message);
+}
+
+void Processes::hear(uint32_t from, const Message &message) {
+  Peer &peer = others[from];
+  switch (message.kind) {
+  case Message::Kind::Greets:
+    peer.comes.push_back(message);
+    return;
+  case Message::Kind::Comes:
+    if (!hasFailed(message.group))
+      peer.comes.push_back(message);
+    return;
+  case Message::Kind::Fails:
+    peer.failures.emplace(message.group, message.text);
+    return;
+  case Message::Kind::Leaves:
+    peer.isGone = true;
+    if (message.hasError)
+      peer.goneWith = message.text;
+    return;
+  }
+}
+
+void Processes::look() {
+  sayThatItLeft();
+  for (auto sent = outgoing.begin(); sent != outgoing.end();) {
+    bool isDone = false;
+    if (broken.empty())
+      broken = mpi->test(sent->request, isDone);
+    sent = isDone ? outgoing.erase(sent) : std::next(sent);
+  }
+  for (uint32_t rank = 0; rank < count; ++rank) {
+    Peer &peer = others[rank];
+    for (bool isDone = true; isDone && peer.isListening && broken.empty();) {
+      broken = mpi->test(peer.request, isDone);
+      if (!isDone || !broken.empty())
+        break;
+      peer.isListening = false;
+      const Message heard = *peer.incoming;
+      hear(rank, heard);
+      // Nothing comes behind its last word.
+      if (!peer.isGone)
+        listen(peer, rank);
+    }
+  }
+  const auto now = steady_clock::now();
+  if (now - lookedForDead < milliseconds(1))
+    return;
+  lookedForDead = now;
+  for (uint32_t rank : peers.findDead()) {
+    Peer &peer = others[rank];
+    // Its last word may still be on its way.
+    for (int i = 0; i < 20 && peer.isListening && !peer.isGone; ++i) {
+      bool isDone = false;
+      if (broken.empty())
+        broken = mpi->test(peer.request, isDone);
+      if (isDone && broken.empty()) {
+        peer.isListening = false;
+        hear(rank, *peer.incoming);
+        if (!peer.isGone)
+          listen(peer, rank);
+      } else {
+        std::this_thread::sleep_for(milliseconds(1));
+      }
+    }
+    peer.isDead = true;
+    if (peer.isGone)
+      continue;
+    peer.isGone = true;
+    peer.goneWith = peers.describeDeath(rank);
+    fprintf(stderr, "gpu-async: on rank %u: %s\n", mine, peer.goneWith.c_str());
+    fflush(stderr);
+  }
+}
+
+void Processes::sayThatItLeft() {
+  Message message;
+  message.kind = Message::Kind::Leaves;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (!isLeaving || hasLeft)
+      return;
+    hasLeft = true;
+    message.hasError = !leftWith.empty();
+    message.set(failureOf(mine, leftWith));
+  }
+  for (uint32_t rank = 0; rank < count; ++rank)
+    if (rank != mine)
+      tell(rank, message);
+  changed.notify_all();
+}
+
+//===----------------------------------------------------------------------===//
+// The program's threads
+//===----------------------------------------------------------------------===//
+
+uint32_t Processes::findGroup(std::vector<uint32_t> members,
+                              uint32_t position) {
+  uint32_t index = 0;
+  for (; index < groups.size(); ++index)
+    if (groups[index]->members == members)
+      return index;
+  auto group = std::make_unique<Group>();
+  group->sum = sumOf(members);
+  group->members = std::move(members);
+  group->position = position;
+  groups.push_back(std::move(group));
+  return index;
+}
+
+bool Processes::hasFailed(uint64_t sum) {
+  std::lock_guard<std::mutex> lock(mutex);
+  return std::any_of(groups.begin(), groups.end(), [&](const auto &group) {
+    return group->sum == sum && !group->failure.empty();
+  });
+}
+
+Error Processes::enqueue(uint32_t rank, const gpuasync_call &call,
+                         std::unique_ptr<Part> part) {
+  std::vector<uint32_t> members;
+  uint32_t position = 0;
+  if (Error error = findMembers(part->what.group, rank, members, position);
+      !error.empty())
+    return error;
+  if (Error error = check(*part, static_cast<uint32_t>(members.size()));
+      !error.empty())
+    return error;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (isLeaving)
+    return "rank " + std::to_string(rank) + " has left";
+  const uint32_t index = findGroup(std::move(members), position);
+  Group &group = *groups[index];
+  if (!group.failure.empty())
+    return describe(*part) + ": " + group.failure;
+  jobs.push_back({index, group.next, std::move(part), false, {}});
+  Job &job = jobs.back();
+  // The stream cannot arrive before the lock is given back, with its gate.
+  Error error = closeGate(call, {id, group.next, index, position}, *job.part);
+  if (error.empty())
+    ++group.next;
+  else
+    jobs.pop_back();
+  return error;
+}
+
+void Processes::arrive(const Arrival &arrival, const char *error) {
+  std::lock_guard<std::mutex> lock(mutex);
+  for (Job &job : jobs)
+    if (job.group == arrival.group && job.number == arrival.number) {
+      job.hasArrived = true;
+      if (error)
+        job.error = error;
+    }
+  changed.notify_all();
+}
+
+void Processes::leave(uint32_t rank, const char *error) {
+  std::unique_lock<std::mutex> lock(mutex);
+  if (rank != mine || isLeaving)
+    return;
+  isLeaving = true;
+  if (error)
+    leftWith = *error ? error : "an error without a text";
+  changed.notify_all();
+  changed.wait_for(lock, std::chrono::seconds(1), [&] { return hasLeft; });
+}
+
+void Processes::close() {
+  leave(mine, nullptr);
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    isClosing = true;
+    changed.notify_all();
+  }
+  if (thread.joinable())
+    thread.join();
+  Openings openings;
+  std::lock_guard<std::mutex> lock(mutex);
+  for (Job &job : jobs)
+    openings.add(*job.part, "the ranks were released");
+  jobs.clear();
+}
+
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+void Processes::run(Job &job) {
+  Group *group = nullptr;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    group = groups[job.group].get();
+  }
+  Error error = group->failure;
+  if (error.empty() && !job.error.empty()) {
+    error = failureOf(mine, job.error);
+    Message message;
+    message.kind = Message::Kind::Fails;
+    message.group = group->sum;
+    message.set(error);
+    tellAll(group->members, message);
+  } else if (error.empty()) {
+    peers.begin("#" + std::to_string(++begun) + " " + describe(*job.part));
+    error = gather(job, *group);
+    if (error.empty()) {
+      moving = group;
+      error = mover.run(*job.part, group->position,
+                        static_cast<uint32_t>(group->members.size()), *this);
+      moving = nullptr;
+    }
+  }
+  end(job, error);
+}
+
+void Processes::end(Job &job, const Error &error) {
+  Openings openings;
+  std::lock_guard<std::mutex> lock(mutex);
+  Group &group = *groups[job.group];
+  if (!error.empty() && group.failure.empty()) {
+    group.failure = error;
+    for (Peer &peer : others)
+      peer.comes.erase(std::remove_if(peer.comes.begin(), peer.comes.end(),
+                                      [&](const Message &message) {
+                                        return message.group == group.sum;
+                                      }),
+                       peer.comes.end());
+  }
+  openings.add(*job.part, error);
+  jobs.erase(std::find_if(jobs.begin(), jobs.end(),
+                          [&](const Job &each) { return &each == &job; }));
+}
+
+Error Processes::gather(const Job &job, const Group &group) {
+  Message own;
+  own.kind = Message::Kind::Comes;
+  own.group = group.sum;
+  own.number = job.number;
+  own.what = sumOf(*job.part);
+  own.set(describe(*job.part));
+  tellAll(group.members, own);
+  for (Nap nap;; nap.take()) {
+    look();
+    bool isComplete = true;
+    Error error = compare(job, group, own, isComplete);
+    if (error.empty() && !broken.empty())
+      error = broken;
+    if (!error.empty())
+      return error;
+    if (isComplete)
+      break;
+  }
+  for (uint32_t rank : group.members)
+    if (rank != mine)
+      others[rank].comes.pop_front();
+  return {};
+}
+
+Error Processes::compare(const Job &job, const Group &group, const Message &own,
+                         bool &isComplete) {
+  for (uint32_t rank : group.members) {
+    if (rank == mine)
+      continue;
+    const Peer &peer = others[rank];
+    if (peer.comes.empty()) {
+      isComplete = false;
+      auto failed = peer.failures.find(group.sum);
+      if (failed != peer.failures.end())
+        return failed->second;
+      if (peer.isGone)
+        return peer.goneWith.empty()
+                   ? "rank " + std::to_string(rank) + " has ended"
+                   : peer.goneWith;
+      continue;
+    }
+    if (peer.isDead)
+      return peer.goneWith.empty()
+                 ? "rank " + std::to_string(rank) + " has ended"
+                 : peer.goneWith;
+    const Message &came = peer.comes.front();
+    if (came.group == group.sum && came.number == job.number &&
+        came.what == own.what)
+      continue;
+    Error error = "the ranks differ: " + std::string(came.text) + " on rank " +
+                  std::to_string(rank) + ", " + own.text + " on rank " +
+                  std::to_string(mine);
+    // It waits in another group, for this rank too.
+    if (came.group != group.sum) {
+      Message message;
+      message.kind = Message::Kind::Fails;
+      message.group = came.group;
+      message.set(error);
+      tell(rank, message);
+    }
+    return error;
+  }
+  return {};
+}
+
+Error Processes::exchange(const std::vector<Piece> &sends,
+                          const std::vector<Piece> &receives) {
+  std::vector<Mpi::Request> open;
+  for (const Piece &piece : receives)
+    if (broken.empty()) {
+      broken = mpi->receive(moving->members[piece.position], dataTag,
+                            piece.memory, piece.bytes, open.emplace_back());
+    }
+  for (const Piece &piece : sends)
+    if (broken.empty())
+      broken = mpi->send(moving->members[piece.position], dataTag, piece.memory,
+                         piece.bytes, open.emplace_back());
+  for (Nap nap; !open.empty(); nap.take()) {
+    for (size_t i = 0; i < open.size() && broken.empty();) {
+      bool isDone = false;
+      broken = mpi->test(open[i], isDone);
+      if (isDone)
+        open.erase(open.begin() + static_cast<ptrdiff_t>(i));
+      else
+        ++i;
+    }
+    if (!broken.empty())
+      return broken;
+    if (open.empty())
+      break;
+    look();
+    for (uint32_t rank : moving->members)
+      if (rank != mine && others[rank].isDead) {
+        broken = others[rank].goneWith.empty()
+                     ? "rank " + std::to_string(rank) + " has ended"
+                     : others[rank].goneWith;
+        return broken;
+      }
+  }
+  return broken;
+}

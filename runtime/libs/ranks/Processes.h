@@ -1,0 +1,131 @@
+//===- Processes.h - Ranks that are processes -------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each process has one rank, and a thread that makes all calls of MPI. When the
+// rank's stream arrives at a collective, the thread tells the others what it
+// comes with, and waits for what they come with. Only then does data move: what
+// differs is found before. Words between two ranks keep their order. A rank
+// that has said that it comes takes part, whatever happens to it later, unless
+// its process dies. So all ranks decide in the same way whether a collective
+// takes place.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_LIBS_RANKS_PROCESSES_H
+#define GPUASYNC_LIBS_RANKS_PROCESSES_H
+
+#include "libs/ranks/Exchange.h"
+#include "libs/ranks/Mpi.h"
+#include "libs/ranks/Peers.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <list>
+#include <map>
+#include <mutex>
+#include <thread>
+
+namespace gpuasync {
+namespace ranks {
+
+class Processes : public World, private Channel {
+public:
+  /// Makes the context this process's rank among those that the launcher
+  /// started, which all come to this. Once in a process.
+  static Error join(uint64_t id, gpuasync_context *context,
+                    std::shared_ptr<Processes> &out);
+  ~Processes() override;
+
+  uint32_t rank() const { return mine; }
+
+  Error enqueue(uint32_t rank, const gpuasync_call &call,
+                std::unique_ptr<Part> part) override;
+  void arrive(const Arrival &arrival, const char *error) override;
+  /// Returns when the others will hear of it, or after a second.
+  void leave(uint32_t rank, const char *error) override;
+  /// Returns when all ranks have left. After an error of this one it gives them
+  /// a second: the launcher may end them all once this process ends.
+  void close() override;
+
+private:
+  struct Message;
+  /// A rank's list in a group: the ranks that meet.
+  struct Group {
+    std::vector<uint32_t> members;
+    uint32_t position;
+    uint64_t sum;      ///< of the members: its name in messages
+    uint64_t next = 0; ///< the number of the next meeting
+    Error failure;     ///< why no rank meets here any more
+  };
+  /// A collective that has been enqueued.
+  struct Job {
+    uint32_t group;
+    uint64_t number;
+    std::unique_ptr<Part> part;
+    bool hasArrived = false;
+    Error error; ///< of its stream
+  };
+  /// Another rank, as far as the thread knows.
+  struct Peer {
+    std::unique_ptr<Message> incoming;
+    Mpi::Request request = 0;
+    bool isListening = false;
+    std::deque<Message> comes;          ///< what it came with, in order
+    std::map<uint64_t, Error> failures; ///< by the sum of the group
+    bool isGone = false, isDead = false;
+    Error goneWith; ///< empty: it ended well
+  };
+  struct Outgoing;
+
+  Processes(uint64_t id, gpuasync_context *context, std::unique_ptr<Mpi> mpi);
+  uint32_t findGroup(std::vector<uint32_t> members, uint32_t position);
+  /// No rank meets there any more.
+  bool hasFailed(uint64_t sum);
+
+  // On the thread.
+  Error greet();
+  void progress();
+  void listen(Peer &peer, uint32_t from);
+  void tell(uint32_t to, const Message &message);
+  void tellAll(const std::vector<uint32_t> &ranks, const Message &message);
+  void hear(uint32_t from, const Message &message);
+  /// Looks at messages and deaths once; never waits.
+  void look();
+  void sayThatItLeft();
+  void run(Job &job);
+  /// Waits until all members have come; says why they will not.
+  Error gather(const Job &job, const Group &group);
+  Error compare(const Job &job, const Group &group, const Message &own,
+                bool &isComplete);
+  void end(Job &job, const Error &error);
+  Error exchange(const std::vector<Piece> &sends,
+                 const std::vector<Piece> &receives) override;
+
+  const uint32_t mine;
+  const std::unique_ptr<Mpi> mpi;
+  std::thread thread;
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  // With the mutex.
+  std::vector<std::unique_ptr<Group>> groups;
+  std::deque<Job> jobs;
+  bool isLeaving = false, hasLeft = false, isClosing = false;
+  Error leftWith;
+
+  // Of the thread.
+  Peers peers;
+  std::vector<Peer> others; ///< by rank
+  std::list<Outgoing> outgoing;
+  Exchange mover;
+  const Group *moving = nullptr; ///< whose data moves
+  Error broken;                  ///< why MPI is not called any more
+  uint64_t begun = 0;
+  std::chrono::steady_clock::time_point lookedForDead;
+};
+
+} // namespace ranks
+} // namespace gpuasync
+
+#endif // GPUASYNC_LIBS_RANKS_PROCESSES_H

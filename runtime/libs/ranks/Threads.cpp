@@ -1,0 +1,179 @@
+//===- Threads.cpp - Ranks that are threads of one process ----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See Threads.h.
+//===----------------------------------------------------------------------===//
+
+#include "libs/ranks/Threads.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+using namespace gpuasync;
+using namespace gpuasync::ranks;
+
+Threads::Threads(uint64_t id, std::vector<gpuasync_context *> contexts)
+    : World(id, static_cast<uint32_t>(contexts.size()), std::move(contexts)),
+      left(count) {}
+
+Group &Threads::findGroup(std::vector<uint32_t> members, uint32_t &index) {
+  for (index = 0; index < groups.size(); ++index)
+    if (groups[index]->members == members)
+      return *groups[index];
+  auto group = std::make_unique<Group>();
+  group->next.resize(members.size());
+  for (uint32_t rank : members)
+    if (left[rank].isGone && !left[rank].error.empty())
+      group->failure = failureOf(rank, left[rank].error);
+  group->members = std::move(members);
+  groups.push_back(std::move(group));
+  return *groups.back();
+}
+
+void Threads::fail(Group &group, const Error &error, Openings &openings) {
+  if (group.failure.empty()) {
+    try {
+      group.failure = error;
+    } catch (const std::bad_alloc &) {
+      group.failure = "out of memory"; // short enough for no allocation
+    }
+  }
+  for (Meeting &meeting : group.meetings) {
+    // One that runs has all it needs.
+    if (meeting.state != Meeting::State::Gathers)
+      continue;
+    meeting.state = Meeting::State::Ended;
+    for (auto &part : meeting.parts)
+      if (part)
+        openings.add(*part, group.failure);
+  }
+  group.drop();
+}
+
+//===----------------------------------------------------------------------===//
+// Meetings
+//===----------------------------------------------------------------------===//
+
+/// Whether two ranks' collectives are the same one.
+static bool areSame(const Part &a, const Part &b) {
+  const gpuasync_collective &x = a.what, &y = b.what;
+  return x.kind == y.kind && x.reduction == y.reduction &&
+         x.element == y.element && x.root == y.root &&
+         x.pairCount == y.pairCount &&
+         std::equal(x.pairs, x.pairs + 2 * x.pairCount, y.pairs) &&
+         a.memory.sourceCount == b.memory.sourceCount;
+}
+
+Error Threads::enqueue(uint32_t rank, const gpuasync_call &call,
+                       std::unique_ptr<Part> part) {
+  std::vector<uint32_t> members;
+  uint32_t position = 0;
+  if (Error error = findMembers(part->what.group, rank, members, position);
+      !error.empty())
+    return error;
+  if (Error error = check(*part, static_cast<uint32_t>(members.size()));
+      !error.empty())
+    return error;
+
+  Openings openings; // behind the lock
+  std::lock_guard<std::mutex> lock(mutex);
+  if (left[rank].isGone)
+    return "rank " + std::to_string(rank) + " has left";
+  uint32_t index = 0;
+  Group &group = findGroup(std::move(members), index);
+  if (!group.failure.empty())
+    return describe(*part) + ": " + group.failure;
+  const uint64_t number = group.next[position];
+  if (number == group.base + group.meetings.size())
+    group.meetings.emplace_back(group.members.size());
+  Meeting &meeting = *group.find(number);
+  for (uint32_t i = 0; i < group.members.size(); ++i)
+    if (left[group.members[i]].isGone && !meeting.parts[i]) {
+      fail(group, "rank " + std::to_string(group.members[i]) + " has ended",
+           openings);
+      return describe(*part) + ": " + group.failure;
+    }
+  for (uint32_t i = 0; i < group.members.size(); ++i)
+    if (const Part *other = meeting.parts[i].get();
+        other && !areSame(*other, *part)) {
+      fail(group,
+           "the ranks differ: " + describe(*other) + " on rank " +
+               std::to_string(group.members[i]) + ", " + describe(*part) +
+               " on rank " + std::to_string(rank),
+           openings);
+      return group.failure;
+    }
+  ++group.next[position];
+  Part &mine = *(meeting.parts[position] = std::move(part));
+
+  // The stream cannot arrive before the lock is given back, with its gate.
+  Error error = closeGate(call, {id, number, index, position}, mine);
+  if (!error.empty())
+    fail(group, failureOf(rank, error), openings);
+  return error;
+}
+
+void Threads::arrive(const Arrival &arrival, const char *error) {
+  Openings openings;
+  std::unique_lock<std::mutex> lock(mutex);
+  Group &group = *groups[arrival.group];
+  Meeting *meeting = group.find(arrival.number);
+  if (!meeting || meeting->state != Meeting::State::Gathers)
+    return;
+  if (error)
+    return fail(group, failureOf(group.members[arrival.position], error),
+                openings);
+  if (++meeting->arrived < group.members.size())
+    return;
+  meeting->state = Meeting::State::Runs;
+  lock.unlock();
+  // All have come and wait: nobody else looks at the meeting's parts.
+  std::vector<Memory> memory;
+  Error wrong;
+  try {
+    for (const auto &part : meeting->parts)
+      memory.push_back(part->memory);
+    combine(meeting->parts[arrival.position]->what, memory.data(),
+            static_cast<uint32_t>(memory.size()));
+  } catch (const std::bad_alloc &) {
+    wrong = "no host memory";
+  }
+  lock.lock();
+  meeting->state = Meeting::State::Ended;
+  for (auto &part : meeting->parts)
+    openings.add(*part, wrong);
+  group.drop();
+}
+
+void Threads::leave(uint32_t rank, const char *error) {
+  Openings openings;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (rank >= left.size() || left[rank].isGone)
+    return;
+  left[rank] = {true, error ? error : ""};
+  for (const auto &group : groups) {
+    auto found = std::find(group->members.begin(), group->members.end(), rank);
+    if (found == group->members.end())
+      continue;
+    if (error) {
+      fail(*group, failureOf(rank, error), openings);
+      continue;
+    }
+    const auto position = found - group->members.begin();
+    for (const Meeting &meeting : group->meetings)
+      if (meeting.state == Meeting::State::Gathers &&
+          !meeting.parts[static_cast<size_t>(position)]) {
+        fail(*group, "rank " + std::to_string(rank) + " has ended", openings);
+        break;
+      }
+  }
+}
+
+void Threads::close() {
+  Openings openings;
+  std::lock_guard<std::mutex> lock(mutex);
+  for (const auto &group : groups)
+    fail(*group, "the ranks were released", openings);
+}

@@ -1,0 +1,72 @@
+//===- Threads.h - Ranks that are threads of one process --------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The last rank that arrives at a meeting does the work of all.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_LIBS_RANKS_THREADS_H
+#define GPUASYNC_LIBS_RANKS_THREADS_H
+
+#include "libs/ranks/World.h"
+
+#include <deque>
+#include <mutex>
+
+namespace gpuasync {
+namespace ranks {
+
+struct Meeting {
+  explicit Meeting(size_t count) : parts(count) {}
+  /// By position in the group; null: the rank has not come.
+  std::vector<std::unique_ptr<Part>> parts;
+  uint32_t arrived = 0;
+  enum class State { Gathers, Runs, Ended } state = State::Gathers;
+};
+
+/// Ranks that meet. Meetings are numbered from 0.
+struct Group {
+  std::vector<uint32_t> members;
+  std::vector<uint64_t> next;   ///< by position: the number of the next meeting
+  uint64_t base = 0;            ///< of the first in `meetings`
+  std::deque<Meeting> meetings; ///< the first one has not ended
+  Error failure;                ///< why no rank meets here any more
+
+  /// Null: it has ended.
+  Meeting *find(uint64_t number) {
+    return number < base ? nullptr : &meetings[number - base];
+  }
+  /// Forgets those that have ended.
+  void drop() {
+    for (; !meetings.empty() && meetings.front().state == Meeting::State::Ended;
+         ++base)
+      meetings.pop_front();
+  }
+};
+
+class Threads : public World {
+public:
+  Threads(uint64_t id, std::vector<gpuasync_context *> contexts);
+  Error enqueue(uint32_t rank, const gpuasync_call &call,
+                std::unique_ptr<Part> part) override;
+  void arrive(const Arrival &arrival, const char *error) override;
+  void leave(uint32_t rank, const char *error) override;
+  void close() override;
+
+private:
+  struct Left {
+    bool isGone = false;
+    Error error; ///< empty: it ended well
+  };
+  Group &findGroup(std::vector<uint32_t> members, uint32_t &index);
+  void fail(Group &group, const Error &error, Openings &openings);
+
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Group>> groups;
+  std::vector<Left> left; ///< by rank
+};
+
+} // namespace ranks
+} // namespace gpuasync
+
+#endif // GPUASYNC_LIBS_RANKS_THREADS_H
