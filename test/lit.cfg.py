@@ -101,6 +101,15 @@ if c_compiler:
     config.substitutions.append(("%cc", c_compiler))
 if shutil.which("ptxas") or os.path.exists("/usr/local/cuda/bin/ptxas"):
     config.available_features.add("ptxas")
+# Launchers of MPI, each with the words before the number of processes. Tests may run as root,
+# and on fewer processors than processes.
+config.environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_mpi_yield_when_idle="1")
+for name, launcher in {"openmpi": "mpirun.openmpi", "mpich": "mpiexec.hydra"}.items():
+    if shutil.which(launcher):
+        config.available_features.add(name)
+config.substitutions.append(("%openmpi_survive", "mpirun.openmpi --oversubscribe --enable-recovery -n"))
+config.substitutions.append(("%openmpi", "mpirun.openmpi --oversubscribe -n"))
+config.substitutions.append(("%mpich", "mpiexec.hydra -n"))
 mock_cuda = os.path.join(config.gpuasync_obj_root, "test", "bin", "libmock_cuda.so")
 if shutil.which("pkg-config"):
     config.available_features.add("pkg-config")
@@ -144,5 +153,5 @@ if config.gpuasync_services == "all":
 depth = 0 if config.gpuasync_sanitize else 2 if os.environ.get("GPU_ASYNC_TEST_DEEP") else 1
 for name, counts in {"programs": (10, 50, 125), "checked": (12, 60, 200), "kernels": (10, 30, 60), "races": (3, 5, 10),
                      "linalg": (8, 32, 96), "scalars": (16, 64, 320), "mutants": (100, 300, 600), "defects": (0, 22, 44),
-                     "ranks": (8, 40, 120)}.items():
+                     "ranks": (8, 40, 120), "processes": (0, 4, 20)}.items():
     config.substitutions.append(("%%fuzz_%s" % name, str(counts[depth])))

@@ -16,6 +16,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <memory>
@@ -116,6 +117,9 @@ Error Ranks::join(gpuasync::Context context, const Launched &launched) {
         " of " + Twine(count) +
         ": it is another MPI's; set GPU_ASYNC_MPI_LIBRARY to the launcher's");
   firstRank = rank;
+  // Hydra sends it when another rank has ended, and then lets this one go on.
+  // MPICH's handler ends the process at the second one.
+  signal(SIGUSR1, SIG_IGN);
   return Error::success();
 }
 

@@ -28,7 +28,7 @@ static constexpr int wordTag = 1, dataTag = 2;
 
 /// What ranks tell each other. All processes have the same byte order.
 struct Processes::Message {
-  enum class Kind : uint32_t { Greets = 1, Comes, Fails, Leaves };
+  enum class Kind : uint32_t { Greets = 1, Comes, Fails, Leaves, Ends };
   Kind kind = Kind::Greets;
   uint32_t hasError = 0; ///< Leaves
   uint64_t group = 0;    ///< the sum of its members
@@ -192,6 +192,7 @@ Error Processes::greet() {
 
 void Processes::progress() {
   steady_clock::time_point limit = steady_clock::time_point::max();
+  bool saidThatItEnds = false;
   for (;;) {
     look();
     Job *job = nullptr;
@@ -220,10 +221,18 @@ void Processes::progress() {
     }
     if (!isOnlyListening)
       continue;
+    if (!saidThatItEnds) {
+      saidThatItEnds = true;
+      Message message;
+      message.kind = Message::Kind::Ends;
+      for (uint32_t rank = 0; rank < count; ++rank)
+        if (rank != mine)
+          tell(rank, message);
+    }
     const bool isEnded =
         outgoing.empty() &&
         std::all_of(others.begin(), others.end(), [&](const Peer &peer) {
-          return &peer == &others[mine] || peer.isGone || peer.isDead;
+          return &peer == &others[mine] || peer.hasEnded || peer.isDead;
         });
     if (!broken.empty() || isEnded || steady_clock::now() > limit)
       break;
@@ -296,7 +305,25 @@ void Processes::hear(uint32_t from, const Message &message) {
     if (message.hasError)
       peer.goneWith = message.text;
     return;
+  case Message::Kind::Ends:
+    peer.hasEnded = true;
+    return;
   }
+}
+
+bool Processes::hearNext(uint32_t from) {
+  Peer &peer = others[from];
+  bool isDone = false;
+  if (peer.isListening && broken.empty())
+    broken = mpi->test(peer.request, isDone);
+  if (!isDone || !broken.empty())
+    return false;
+  peer.isListening = false;
+  hear(from, *peer.incoming);
+  // Nothing comes behind its last word.
+  if (!peer.hasEnded)
+    listen(peer, from);
+  return true;
 }
 
 void Processes::look() {
@@ -307,40 +334,19 @@ void Processes::look() {
       broken = mpi->test(sent->request, isDone);
     sent = isDone ? outgoing.erase(sent) : std::next(sent);
   }
-  for (uint32_t rank = 0; rank < count; ++rank) {
-    Peer &peer = others[rank];
-    for (bool isDone = true; isDone && peer.isListening && broken.empty();) {
-      broken = mpi->test(peer.request, isDone);
-      if (!isDone || !broken.empty())
-        break;
-      peer.isListening = false;
-      const Message heard = *peer.incoming;
-      hear(rank, heard);
-      // Nothing comes behind its last word.
-      if (!peer.isGone)
-        listen(peer, rank);
+  for (uint32_t rank = 0; rank < count; ++rank)
+    while (hearNext(rank)) {
     }
-  }
   const auto now = steady_clock::now();
   if (now - lookedForDead < milliseconds(1))
     return;
   lookedForDead = now;
   for (uint32_t rank : peers.findDead()) {
     Peer &peer = others[rank];
-    // Its last word may still be on its way.
-    for (int i = 0; i < 20 && peer.isListening && !peer.isGone; ++i) {
-      bool isDone = false;
-      if (broken.empty())
-        broken = mpi->test(peer.request, isDone);
-      if (isDone && broken.empty()) {
-        peer.isListening = false;
-        hear(rank, *peer.incoming);
-        if (!peer.isGone)
-          listen(peer, rank);
-      } else {
+    // Its last words may still be on their way.
+    for (int i = 0; i < 10 && peer.isListening; ++i)
+      if (!hearNext(rank))
         std::this_thread::sleep_for(milliseconds(1));
-      }
-    }
     peer.isDead = true;
     if (peer.isGone)
       continue;

@@ -44,8 +44,8 @@ public:
   void arrive(const Arrival &arrival, const char *error) override;
   /// Returns when the others will hear of it, or after a second.
   void leave(uint32_t rank, const char *error) override;
-  /// Returns when all ranks have left. After an error of this one it gives them
-  /// a second: the launcher may end them all once this process ends.
+  /// Returns when all ranks have come to it. After an error of this one it
+  /// gives them a second: the launcher may end them all once this process ends.
   void close() override;
 
 private:
@@ -73,7 +73,9 @@ private:
     bool isListening = false;
     std::deque<Message> comes;          ///< what it came with, in order
     std::map<uint64_t, Error> failures; ///< by the sum of the group
-    bool isGone = false, isDead = false;
+    bool isGone = false;                ///< makes no more collectives
+    bool hasEnded = false;              ///< its process is about to end
+    bool isDead = false;
     Error goneWith; ///< empty: it ended well
   };
   struct Outgoing;
@@ -90,6 +92,8 @@ private:
   void tell(uint32_t to, const Message &message);
   void tellAll(const std::vector<uint32_t> &ranks, const Message &message);
   void hear(uint32_t from, const Message &message);
+  /// Whether a message had come.
+  bool hearNext(uint32_t from);
   /// Looks at messages and deaths once; never waits.
   void look();
   void sayThatItLeft();

@@ -8,9 +8,9 @@
 // RUN: not %{run} --ranks=two 2>&1 | FileCheck %s --check-prefix=NUMBER
 // NUMBER: gpu-runner: error: --ranks={{0|1025|-1|two}}: expected a number from 1 to 1024
 // RUN: not %{run} --ranks=2 --stats 2>&1 | FileCheck %s --check-prefix=STATS
-// STATS: gpu-runner: error: --stats: not with several --ranks; it looks at one device
+// STATS: gpu-runner: error: --stats: not with several ranks; it looks at one device
 // RUN: not %{run} --ranks=2 --check 2>&1 | FileCheck %s --check-prefix=CHECK
-// CHECK: gpu-runner: error: --check: not with several --ranks; it looks at one device
+// CHECK: gpu-runner: error: --check: not with several ranks; it looks at one device
 // RUN: not %{run} --ranks=2 --emit=llvm 2>&1 | FileCheck %s --check-prefix=EMIT
 // EMIT: gpu-runner: error: --ranks: not with --emit, which compiles and runs nothing
 // RUN: %if cuda %{ not gpu-runner %s --device=cuda --ranks=2 2>&1 | FileCheck %s --check-prefix=CUDA %}

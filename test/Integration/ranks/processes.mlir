@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Ranks that are processes, started by a launcher of MPI. Its order of lines is not ours.
+// REQUIRES: openmpi, mpich
+// UNSUPPORTED: sanitizer
+// DEFINE: %{run} = gpu-runner %s --device=cpu
+
+// RUN: %openmpi 4 %{run} --input=4xf32=1,2,3,%r --output=- >%t.out && FileCheck %s --input-file=%t.out --check-prefix=RESULTS && FileCheck %s --input-file=%t.out --check-prefix=SUM
+// RUN: %mpich 4 %{run} --input=4xf32=1,2,3,%r --output=- >%t.out && FileCheck %s --input-file=%t.out --check-prefix=RESULTS && FileCheck %s --input-file=%t.out --check-prefix=SUM
+// SUM-DAG: rank 0:
+// SUM-DAG: rank 1:
+// SUM-DAG: rank 2:
+// SUM-DAG: rank 3:
+// RESULTS-COUNT-4: arg{{.}}0]: 4xf32=4 8 12 6
+
+// One process is one rank, and says so. With --ranks=1 each process is alone.
+// RUN: %openmpi 1 %{run} --input=4xf32=1,2,3,7 --output=- >%t.out && FileCheck %s --input-file=%t.out --check-prefix=ALONE
+// ALONE: rank 0:
+// ALONE-NEXT: arg{{.}}0]: 4xf32=1 2 3 7
+// RUN: %mpich 3 %{run} --ranks=1 --input=4xf32=1,2,3,%r --output=- >%t.out && FileCheck %s --input-file=%t.out --check-prefix=EACH
+// EACH-COUNT-3: arg{{.}}0]: 4xf32=1 2 3 0
+
+// Files of each rank, and several calls.
+// RUN: %openmpi 2 %{run} --repeat=3 --input=4xf32=1,1,1,%r --output=@%t.%%r.npy
+// RUN: %python -c "import numpy; a, b = (numpy.load('%t.%d.npy' % r) for r in (0, 1)); assert (a == b).all() and a.tolist() == [2, 2, 2, 1], (a, b)"
+
+// What differs, and who fails, ends or does not fit: as on threads.
+// RUN: not %openmpi 3 gpu-runner %S/errors.mlir --device=cpu -e differ --input=1 >%t.out 2>&1
+// RUN: FileCheck %S/errors.mlir --input-file=%t.out --check-prefix=DIFFER
+// RUN: not %mpich 3 gpu-runner %S/errors.mlir --device=cpu -e host --input=1 >%t.out 2>&1
+// RUN: FileCheck %S/errors.mlir --input-file=%t.out --check-prefix=HOST
+// RUN: not %mpich 3 gpu-runner %S/errors.mlir --device=cpu -e kernel --input=1 >%t.out 2>&1
+// RUN: FileCheck %S/errors.mlir --input-file=%t.out --check-prefix=KERNEL
+// RUN: not %openmpi 3 gpu-runner %S/errors.mlir --device=cpu -e skips --input=1 >%t.out 2>&1
+// RUN: FileCheck %S/errors.mlir --input-file=%t.out --check-prefix=SKIPS --implicit-check-not='on rank 1'
+// RUN: not %mpich 3 gpu-runner %S/errors.mlir --device=cpu -e swapped --input=2 >%t.out 2>&1
+// RUN: FileCheck %S/errors.mlir --input-file=%t.out --check-prefix=SWAPPED
+// RUN: not %openmpi 2 gpu-runner %S/errors.mlir --device=cpu -e trio >%t.out 2>&1
+// RUN: FileCheck %S/errors.mlir --input-file=%t.out --check-prefix=TWO
+// RUN: %mpich 3 gpu-runner %S/errors.mlir --device=cpu -e trio
+
+// Another program on one rank.
+// RUN: not %mpich 1 %{run} --input=4xf32=1,2,3,%r : -n 1 %{run} -e gathers --input=4xf32=1,2,3,%r >%t.out 2>&1
+// RUN: FileCheck %s --input-file=%t.out --check-prefix=OTHER
+// OTHER-DAG: the ranks differ: all_gather of 4 f32 at {{.*}}:[[#@LINE+25]] on rank 1, all_reduce<sum> of 4 f32 at {{.*}}:[[#@LINE+15]] on rank 0 (on rank 0)
+// OTHER-DAG: the ranks differ: all_reduce<sum> of 4 f32 at {{.*}}:[[#@LINE+14]] on rank 0, all_gather of 4 f32 at {{.*}}:[[#@LINE+24]] on rank 1 (on rank 1)
+
+// RUN: not %mpich 2 %{run} --ranks=2 2>&1 | FileCheck %s --check-prefix=BOTH
+// BOTH: gpu-runner: error: --ranks=2: a launcher of MPI started this process, which is one rank; leave the option out, or write --ranks=1 for programs that do not meet
+// RUN: not %mpich 2 %{run} --stats 2>&1 | FileCheck %s --check-prefix=STATS
+// STATS: gpu-runner: error: --stats: not with several ranks; it looks at one device
+// RUN: env GPU_ASYNC_MPI_LIBRARY=nowhere.so not %mpich 2 %{run} --input=4xf32=0 2>&1 | FileCheck %s --check-prefix=NOWHERE
+// NOWHERE: gpu-runner: error: no MPI library; tried nowhere.so ({{.*}}). Set GPU_ASYNC_MPI_LIBRARY to the one of the launcher
+// RUN: env GPU_ASYNC_MPI_LIBRARY=libmpich.so.12 not %openmpi 2 %{run} --input=4xf32=0 2>&1 | FileCheck %s --check-prefix=LIBRARY
+// LIBRARY: gpu-runner: error: the launcher says rank {{.}} of 2, and the MPI library says 0 of 1: it is another MPI's; set GPU_ASYNC_MPI_LIBRARY to the launcher's
+
+func.func @main(%x: memref<4xf32>) {
+  %d = gpu.alloc () : memref<4xf32>
+  gpu.memcpy %d, %x : memref<4xf32>, memref<4xf32>
+  gpu_async.collective all_reduce<sum> %d, %d : memref<4xf32>, memref<4xf32>
+  gpu.memcpy %x, %d : memref<4xf32>, memref<4xf32>
+  gpu.dealloc %d : memref<4xf32>
+  return
+}
+
+func.func @gathers(%x: memref<4xf32>) {
+  %d = gpu.alloc () : memref<4xf32>
+  %e = gpu.alloc () : memref<8xf32>
+  gpu.memcpy %d, %x : memref<4xf32>, memref<4xf32>
+  gpu_async.collective all_gather %e, %d : memref<8xf32>, memref<4xf32>
+  gpu.dealloc %d : memref<4xf32>
+  gpu.dealloc %e : memref<8xf32>
+  return
+}
