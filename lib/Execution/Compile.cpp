@@ -27,6 +27,7 @@
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -214,6 +215,34 @@ Error Program::refuseUpstreamLaunches() {
                      "file from before that pass, or this one with mlir-runner "
                      "and libgpuasync_mgpu.so");
     return mlir::WalkResult::interrupt();
+  });
+  return found.wasInterrupted() ? reportedError() : Error::success();
+}
+
+Error Program::refuseKernelVariables() {
+  constexpr unsigned ofBlock = 3; // memory of one block, not of the device
+  const auto isOfBlock = [](mlir::Attribute space) {
+    if (auto named = mlir::dyn_cast_or_null<mlir::gpu::AddressSpaceAttr>(space))
+      return named.getValue() == mlir::gpu::AddressSpace::Workgroup;
+    auto number = mlir::dyn_cast_or_null<mlir::IntegerAttr>(space);
+    return number && number.getInt() == ofBlock;
+  };
+  mlir::WalkResult found = module->walk([&](mlir::gpu::GPUModuleOp kernels) {
+    for (mlir::Operation &op : *kernels.getBody()) {
+      bool isVariable = false;
+      if (auto global = mlir::dyn_cast<mlir::LLVM::GlobalOp>(op))
+        isVariable = !global.getConstant() && global.getAddrSpace() != ofBlock;
+      if (auto global = mlir::dyn_cast<mlir::memref::GlobalOp>(op))
+        isVariable = !global.getConstant() &&
+                     !isOfBlock(global.getType().getMemorySpace());
+      if (!isVariable)
+        continue;
+      op.emitError("is a variable of kernels, which all ranks of this process "
+                   "would share: keep its value in memory that the program "
+                   "allocates, or start ranks as processes (mpirun)");
+      return mlir::WalkResult::interrupt();
+    }
+    return mlir::WalkResult::advance();
   });
   return found.wasInterrupted() ? reportedError() : Error::success();
 }

@@ -112,6 +112,8 @@ public:
   bool needsOffload();
   /// Whether the file is in LLVM dialect.
   bool isLowered();
+  /// Ranks that are threads would share variables of kernels.
+  llvm::Error refuseKernelVariables();
 
 private:
   void explainDialect();

@@ -107,9 +107,17 @@ CollectiveAttr CollectiveAttr::parseText(AsmParser &parser) {
     }
     reduction = *found;
   } else if (*kind == CollectiveKind::Broadcast) {
-    if (parser.parseLess() || parser.parseInteger(root) ||
-        parser.parseGreater())
+    SMLoc at;
+    int64_t position = 0;
+    if (parser.parseLess() || parser.getCurrentLocation(&at) ||
+        parser.parseInteger(position) || parser.parseGreater())
       return {};
+    if (position < 0 || position >= GroupOp::maxRanks) {
+      parser.emitError(at) << "broadcast has the root " << position
+                           << ", but roots are positions in the group, from 0";
+      return {};
+    }
+    root = static_cast<uint32_t>(position);
   } else if (*kind == CollectiveKind::Permute) {
     auto parsePair = [&]() -> ParseResult {
       return failure(
@@ -292,6 +300,12 @@ LogicalResult RankOp::verifySymbolUses(SymbolTableCollection &symbols) {
 LogicalResult SizeOp::verifySymbolUses(SymbolTableCollection &symbols) {
   GroupOp group;
   return lookupGroup(*this, getGroupAttr(), symbols, group);
+}
+
+/// A group may be of another number of ranks than the program runs on, which is
+/// an error of a program that comes to the op.
+Speculation::Speculatability RankOp::getSpeculatability() {
+  return getGroup() ? Speculation::NotSpeculatable : Speculation::Speculatable;
 }
 
 OpFoldResult SizeOp::fold(FoldAdaptor) {

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Decision.h"
+#include "GPUAsync/IR/GPUAsyncOps.h"
 #include "GPUAsync/Offload/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -198,6 +199,7 @@ namespace {
 struct HoistInvariants
     : public gpuasync::impl::GPUAsyncHoistInvariantsBase<HoistInvariants> {
   void runOnOperation() override {
+    hoistNumbers();
     // The innermost first: what leaves one loop may leave the next.
     getOperation()->walk([&](LoopLikeOpInterface loop) {
       if (!isa<scf::ForOp, scf::WhileOp>(loop))
@@ -207,6 +209,16 @@ struct HoistInvariants
           if (unsigned count = Invariants(loop, region->front()).hoist())
             Decision(*this, loop, "Hoisted")
                 .count(numHoisted, "hoisted-ops", count);
+    });
+  }
+
+private:
+  /// Only the host can ask for numbers of ranks, and loops become kernels.
+  void hoistNumbers() {
+    Block &entry = getOperation().front();
+    getOperation()->walk([&](Operation *op) {
+      if (isa<RankOp, SizeOp>(op) && isPure(op))
+        op->moveBefore(&entry, entry.begin());
     });
   }
 };

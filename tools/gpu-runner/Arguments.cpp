@@ -414,14 +414,14 @@ Error CallFrame::checkOutputs(ArrayRef<std::string> outputs) const {
   return resolveOutputs(outputs).takeError();
 }
 
-Error CallFrame::writeOutputs(ArrayRef<std::string> outputs, raw_ostream &os) {
+Error CallFrame::writeOutputs(ArrayRef<std::string> outputs, raw_ostream &os,
+                              std::vector<NewFile> &files) {
   Expected<std::vector<Target>> targets = resolveOutputs(outputs);
   if (!targets)
     return targets.takeError();
   if (outputs.empty())
     for (unsigned i = 0; i < results.size(); ++i)
       targets->push_back({true, i, "-"});
-  SmallVector<NewFile, 0> files;
   for (const Target &target : *targets) {
     Value &value = valueOf(target);
     if (target.where.empty())
@@ -438,7 +438,7 @@ Error CallFrame::writeOutputs(ArrayRef<std::string> outputs, raw_ostream &os) {
       return file.takeError();
     files.push_back(std::move(*file));
   }
-  return commit(files);
+  return Error::success();
 }
 
 void CallFrame::printPlainResult(raw_ostream &os) {

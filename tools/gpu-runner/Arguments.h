@@ -10,6 +10,7 @@
 #define GPUASYNC_TOOLS_GPURUNNER_ARGUMENTS_H
 
 #include "Execution/Signature.h"
+#include "Files.h"
 #include "Values.h"
 
 namespace gpurunner {
@@ -38,8 +39,9 @@ public:
   /// Frees the arrays that a call has returned and the caller owns.
   void freeResults();
   /// Writes what the --output values ask for; without any, prints the results.
+  /// Adds files that still have to be committed.
   llvm::Error writeOutputs(llvm::ArrayRef<std::string> outputs,
-                           llvm::raw_ostream &os);
+                           llvm::raw_ostream &os, std::vector<NewFile> &files);
   /// Checks an --output list before anything runs.
   llvm::Error checkOutputs(llvm::ArrayRef<std::string> outputs) const;
   /// Reads what the --expect values name.

@@ -215,6 +215,12 @@ static Error parseEnum(StringRef name, StringRef text, Enum &out) {
   return Error::success();
 }
 
+/// The file that an --output names; empty: none.
+static StringRef outputFile(StringRef output) {
+  StringRef file = output.starts_with("@") ? output : output.split('=').second;
+  return file.consume_front("@") ? file : "";
+}
+
 /// The later of two files that are written would be all that is left of both.
 static Error checkFiles(const Options &o) {
   SmallVector<std::pair<StringRef, StringRef>> files{
@@ -225,12 +231,16 @@ static Error checkFiles(const Options &o) {
        o.compile.printSchedule ? StringRef(*o.compile.printSchedule) : ""},
       {"--profile", o.profileFile == "json" ? "" : StringRef(o.profileFile)},
       {"--stats", o.statsFile}};
-  for (StringRef output : o.outputs) {
-    StringRef file =
-        output.starts_with("@") ? output : output.split('=').second;
-    if (file.consume_front("@"))
-      files.push_back({"--output", file});
-  }
+  for (StringRef output : o.outputs)
+    files.push_back({"--output", outputFile(output)});
+  if (o.ranksHere() > 1 || (o.launched && o.launched->count > 1))
+    for (StringRef output : o.outputs)
+      if (StringRef file = outputFile(output);
+          !file.contains("%r") &&
+          gpuasync::isSameNewFile(file.str(), file.str()))
+        return createStringError("--output=" + output +
+                                 ": all ranks write the same file; %r in its "
+                                 "name is the number of the rank");
   for (auto [i, later] : enumerate(files))
     for (const auto &other : ArrayRef(files).take_front(i))
       if (gpuasync::isSameNewFile(other.second.str(), later.second.str()))

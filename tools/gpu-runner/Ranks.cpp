@@ -60,11 +60,11 @@ std::optional<Launched> gpurunner::findLaunched() {
 
 /// A function of libgpuasync_ranks.so, which is there once ranks are.
 template <typename Function>
-static Function *find(Function &, const char *name) {
+static Function *find(const char *name) {
   void *library = gpuexec::openOwnLibrary("ranks");
   return library ? reinterpret_cast<Function *>(dlsym(library, name)) : nullptr;
 }
-#define FIND(name) find(name, #name)
+#define FIND(name) find<decltype(name)>(#name)
 
 Error Ranks::open(gpuasync::Context first, unsigned count) {
   all.push_back(std::move(first));
@@ -138,10 +138,11 @@ struct Outcome {
   std::condition_variable changed;
   std::vector<std::optional<gpuasync::Status>> statuses; ///< none: it runs
   size_t left;
-  bool timedOut = false;
+  bool hasFailed = false, timedOut = false;
 
   void set(unsigned rank, gpuasync::Status status) {
     std::lock_guard<std::mutex> lock(mutex);
+    hasFailed |= !status.ok();
     timedOut |= status.code() == GPUASYNC_TIMEOUT;
     statuses[rank] = std::move(status);
     --left;
@@ -162,12 +163,12 @@ gpuasync::Status Ranks::runOne(unsigned rank,
   return status;
 }
 
-std::vector<gpuasync::Status>
-Ranks::run(function_ref<gpuasync::Status(unsigned)> body) {
-  std::vector<gpuasync::Status> statuses;
+bool Ranks::run(double timeout, function_ref<gpuasync::Status(unsigned)> body,
+                function_ref<void(unsigned, const gpuasync::Status &)> failed) {
   if (all.size() == 1) {
-    statuses.push_back(runOne(0, body));
-    return statuses;
+    if (gpuasync::Status status = runOne(0, body); !status.ok())
+      failed(0, status);
+    return true;
   }
   auto outcome = std::make_shared<Outcome>(all.size());
   std::vector<mlir::gpuasync::Thread> threads(all.size());
@@ -180,28 +181,48 @@ Ranks::run(function_ref<gpuasync::Status(unsigned)> body) {
       leave(rank, refused); // the others would wait for it
       outcome->set(rank, std::move(refused));
     }
+  const auto isOver = [&] { return !outcome->left; };
+  std::vector<bool> isSaid(all.size());
+  const auto say = [&] {
+    for (auto [rank, status] : enumerate(outcome->statuses))
+      if (status && !status->ok() && !isSaid[rank]) {
+        isSaid[rank] = true;
+        failed(rank, *status);
+      }
+  };
   std::unique_lock<std::mutex> lock(outcome->mutex);
-  outcome->changed.wait(lock,
-                        [&] { return !outcome->left || outcome->timedOut; });
-  // A rank that hangs on the host has no time limit of its own.
-  outcome->changed.wait_for(lock, std::chrono::seconds(1),
-                            [&] { return !outcome->left; });
-  for (auto [rank, status] : enumerate(outcome->statuses))
-    statuses.push_back(
-        status ? std::move(*status)
-               : gpuasync::Status(gpuasync_status_make(
-                     GPUASYNC_TIMEOUT,
-                     "the rank is still in the program, on the host")));
-  lock.unlock();
-  for (unsigned rank = 0; rank < threads.size(); ++rank) {
-    if (!threads[rank].isJoinable())
-      continue;
-    if (outcome->left)
-      threads[rank].detach();
+  const auto waitUntil = [&](auto condition) {
+    if (timeout > 0)
+      outcome->changed.wait_for(lock, std::chrono::duration<double>(timeout),
+                                condition);
     else
-      threads[rank].join();
+      outcome->changed.wait(lock, condition);
+  };
+  const std::chrono::seconds grace(1);
+  waitUntil([&] { return isOver() || outcome->hasFailed; });
+  outcome->changed.wait_for(lock, grace, isOver);
+  if (!isOver() && outcome->hasFailed && !outcome->timedOut) {
+    say();
+    waitUntil([&] { return isOver() || outcome->timedOut; });
+    outcome->changed.wait_for(lock, grace, isOver);
   }
-  return statuses;
+  say();
+  const bool hasEnded = isOver();
+  for (auto [rank, status] : enumerate(outcome->statuses))
+    if (!status)
+      failed(rank, gpuasync::Status(gpuasync_status_make(
+                       GPUASYNC_TIMEOUT,
+                       "the rank is still in the program, on the host")));
+  lock.unlock();
+  for (mlir::gpuasync::Thread &thread : threads) {
+    if (!thread.isJoinable())
+      continue;
+    if (hasEnded)
+      thread.join();
+    else
+      thread.detach();
+  }
+  return hasEnded;
 }
 
 gpuasync::Status Ranks::close() {

@@ -41,11 +41,13 @@ public:
   llvm::Error join(gpuasync::Context context, const Launched &launched);
   /// Calls `body(i)` for each rank of this process, on a thread of its own if
   /// there are several, in a scope of its context. Its status is what the rank
-  /// leaves with; all of them in this order. Once a rank has timed out, others
-  /// have 1 s to end: the caller then ends the process, since what they run is
-  /// in use.
-  std::vector<gpuasync::Status>
-  run(llvm::function_ref<gpuasync::Status(unsigned)> body);
+  /// leaves with. Calls `failed` for those that failed, in their order: at the
+  /// end, and a second after the first one if others go on. Once a rank has
+  /// timed out, or `timeout` seconds are over (0: no limit), the others have a
+  /// second to end. False: some have not. What they run is in use, so the
+  /// caller ends the process.
+  bool run(double timeout, llvm::function_ref<gpuasync::Status(unsigned)> body,
+           llvm::function_ref<void(unsigned, const gpuasync::Status &)> failed);
   /// Closes the contexts. The first error.
   gpuasync::Status close();
 

@@ -196,7 +196,8 @@ private:
   Error beginTrace();
   Error endTrace();
   int execute();
-  Error report(unsigned rank, raw_ostream &os, bool &unexpected);
+  Error report(unsigned rank, raw_ostream &os, std::vector<NewFile> &files,
+               bool &unexpected);
   void warnAboutCache();
 
   const Options &options;
@@ -323,6 +324,9 @@ Error Run::compile(const gpuasync::KeyBuilder &job) {
   program->timing.mode = options.compile.timing;
   if (Error error = program->parse(std::move(input), nameOf(options)))
     return error;
+  if (options.ranksHere() > 1)
+    if (Error error = program->refuseKernelVariables())
+      return error;
   if (Error error = program->markResidents(options.compile.entryPoint,
                                            options.compile.residents))
     return error;
@@ -436,7 +440,8 @@ Error Run::prepare() {
   // It covers the loaded code, which does not yet include the driver's.
   gpuasync::KeyBuilder job;
   if (cached)
-    job = jobKey(options.compile, nameOf(options), input->getBuffer());
+    job = jobKey(options.compile, nameOf(options), input->getBuffer())
+              .add("ranks", options.ranksHere() > 1 ? "threads" : "");
   times.key = time.next();
 
   libraries.allowAtExit();
@@ -509,7 +514,8 @@ int Run::run() {
 }
 
 /// Says what a rank's call came to.
-Error Run::report(unsigned rank, raw_ostream &os, bool &unexpected) {
+Error Run::report(unsigned rank, raw_ostream &os, std::vector<NewFile> &files,
+                  bool &unexpected) {
   Call &call = calls[rank];
   CallFrame &frame = *call.frame;
   if (Error error = frame.readResults())
@@ -519,7 +525,7 @@ Error Run::report(unsigned rank, raw_ostream &os, bool &unexpected) {
   // A result that is compared need not be printed.
   if (!options.outputs.empty() ||
       (options.compile.entryPointResult.empty() && options.expected.empty()))
-    if (Error error = frame.writeOutputs(call.outputs, os))
+    if (Error error = frame.writeOutputs(call.outputs, os, files))
       return error;
   Error error = frame.checkExpected(options.tolerance, os);
   unexpected |= bool(error);
@@ -553,9 +559,16 @@ int Run::execute() {
     linked.construct();
     std::vector<std::vector<double>> took(calls.size());
     times.total = total.next();
-    const std::vector<gpuasync::Status> statuses =
-        ranks.run([&](unsigned rank) {
+    bool isBusy = false;
+    isBusy |= !ranks.run(
+        options.timeout.value_or(0),
+        [&](unsigned rank) {
           return callProgram(options, function, *calls[rank].frame, took[rank]);
+        },
+        [&](unsigned rank, const gpuasync::Status &status) {
+          failOn(rank, toError(status));
+          isBusy |= status.code() == GPUASYNC_TIMEOUT ||
+                    status.code() == GPUASYNC_DEVICE_LOST;
         });
     gpuasync_stats counts = {};
     gpuasync_status_free(gpuasync_stats_read(context.get(), &counts));
@@ -565,13 +578,6 @@ int Run::execute() {
     times.total += first;
     if (Error error = flushOutput())
       failed = fail(std::move(error));
-    bool isBusy = false;
-    for (auto [rank, status] : enumerate(statuses)) {
-      if (!status.ok())
-        failOn(rank, toError(status));
-      isBusy |= status.code() == GPUASYNC_TIMEOUT ||
-                status.code() == GPUASYNC_DEVICE_LOST;
-    }
     // Unfinished work would be waited for in vain.
     if (isBusy) {
       checker.finish();
@@ -580,10 +586,15 @@ int Run::execute() {
     }
     if (!failed) {
       setPhase("writing the results");
+      std::vector<NewFile> files;
+      bool isWritten = true;
       for (unsigned rank = 0; rank < calls.size(); ++rank) {
         std::string text;
         raw_string_ostream os(text);
-        Error error = report(rank, os, unexpected);
+        bool isUnexpected = false;
+        Error error = report(rank, os, files, isUnexpected);
+        unexpected |= isUnexpected;
+        isWritten &= !error || isUnexpected;
         if (options.hasRanks() && !text.empty())
           outs() << "rank " << options.firstRank() + rank << ":\n";
         outs() << text;
@@ -591,6 +602,9 @@ int Run::execute() {
           failOn(rank, std::move(error));
         calls[rank].frame->freeResults();
       }
+      if (isWritten)
+        if (Error error = commit(files))
+          failed = fail(std::move(error));
       if (options.benchmark && !failed) {
         took[0].erase(took[0].begin(), took[0].begin() + options.warmup);
         printBenchmark(std::move(took[0]), options.benchmarkTable);

@@ -53,14 +53,16 @@ def GPUAsync_GroupOp : GPUAsync_Op<"group", [
 }
 
 def GPUAsync_RankOp : GPUAsync_Op<"rank", [
-    Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+    NoMemoryEffect, DeclareOpInterfaceMethods<ConditionallySpeculatable>,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the number of this rank";
   let description = [{
     The position of this rank in its list of the group, from 0 on. Without a
     group: its number among all ranks. One number in a frame.
 
-    Legal: control flow that depends on it, without collectives. Illegal:
-    collectives that other ranks of the group do not reach.
+    Legal: control flow that depends on it, without collectives; an op that is
+    not reached, of a group of another number of ranks. Illegal: collectives that
+    other ranks of the group do not reach.
 
     ```mlir
     %r = gpu_async.rank

@@ -344,6 +344,9 @@ def GPUAsyncHoistInvariants
     them. Where the loop may have no rounds, so does what relies on them: sizes
     that types leave open, slices at offsets that are computed, elements at an
     index. A division by a number stays in any case.
+
+    The numbers of this rank and of all ranks are computed at the function's
+    beginning: only the host can ask for them, and loops become kernels.
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect"];

@@ -50,7 +50,8 @@ struct StatusMemory {
 
 /// Names to try: a launcher's own library first.
 static std::vector<std::string> libraryNames() {
-  if (const char *given = getenv("GPU_ASYNC_MPI_LIBRARY"); given && *given)
+  if (const char *given = secure_getenv("GPU_ASYNC_MPI_LIBRARY");
+      given && *given)
     return {given};
   std::vector<std::string> names = {"libmpi_abi.so.1", "libmpi_abi.so.0",
                                     "libmpich.so.12", "libmpi.so.12"};

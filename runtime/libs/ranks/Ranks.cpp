@@ -94,7 +94,10 @@ Error ranks::checkGroup(const gpuasync_group &group, uint32_t rankCount) {
   if (group.rankCount != rankCount)
     return name + " is of " + std::to_string(group.rankCount) +
            " ranks, and the program runs on " + std::to_string(rankCount) +
-           " (gpu-runner --ranks=" + std::to_string(group.rankCount) + ")";
+           (group.rankCount <= 1024 // the most of gpu-runner
+                ? " (gpu-runner --ranks=" + std::to_string(group.rankCount) +
+                      ")"
+                : "");
   if (!group.members || !group.size || rankCount % group.size)
     return name + " has no lists of one length";
   std::vector<bool> seen(rankCount);
@@ -165,6 +168,10 @@ Error ranks::check(const Part &part, uint32_t count) {
   };
   if (what.kind < GPUASYNC_ALL_REDUCE || what.kind > GPUASYNC_BARRIER)
     return wrong("no such collective");
+  if (what.pairCount && what.kind != GPUASYNC_PERMUTE)
+    return wrong("only a permute has pairs");
+  if (what.root && what.kind != GPUASYNC_BROADCAST)
+    return wrong("only a broadcast has a root");
   if (what.kind == GPUASYNC_BARRIER)
     return {};
   const uint64_t bytes = bytesOf(what.element);

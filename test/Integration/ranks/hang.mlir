@@ -5,6 +5,10 @@
 // RUN: not %{run} -e kernel --input=1 --timeout=0.5 2>&1 | FileCheck %s --check-prefix=KERNEL
 // RUN: not %{run} -e host --input=1 --timeout=0.5 2>&1 | FileCheck %s --check-prefix=HOST
 // RUN: not env GPU_ASYNC_TIMEOUT=0.5 %{run} -e host --input=1 2>&1 | FileCheck %s --check-prefix=HOST
+// What the others say is not lost, whether they fail or succeed, and without a limit neither.
+// RUN: not %{run} -e others --input=1 --input=1 --timeout=0.5 2>&1 | FileCheck %s --check-prefix=OTHERS
+// RUN: not %{run} -e others --input=1 --input=0 --timeout=0.5 2>&1 | FileCheck %s --check-prefix=HANGS --implicit-check-not='on rank 0'
+// RUN: not timeout -s KILL 5 %{run} -e others --input=1 --input=1 2>&1 | FileCheck %s --check-prefix=SAYS
 // No rank has this number.
 // RUN: env GPU_ASYNC_TIMEOUT=60 %{run} -e kernel --input=7
 // RUN: %{run} -e host --input=7 --timeout=60
@@ -51,5 +55,29 @@ func.func @host(%bad: i32) {
   }
   memref.dealloc %h : memref<1xi32>
   gpu_async.collective barrier
+  return
+}
+
+// OTHERS: assertion failed: the real reason (on rank 0)
+// OTHERS: gpu-runner: error: the rank is still in the program, on the host (on rank 1)
+// HANGS: gpu-runner: error: the rank is still in the program, on the host (on rank 1)
+// SAYS: assertion failed: the real reason (on rank 0)
+func.func @others(%bad: i32, %fails: i32) {
+  %c0 = arith.constant 0 : index
+  %rank = gpu_async.rank
+  %r32 = arith.index_cast %rank : index to i32
+  %zero = arith.constant 0 : i32
+  %h = memref.alloc() : memref<1xi32>
+  memref.store %r32, %h[%c0] : memref<1xi32>
+  scf.while : () -> () {
+    %v = memref.load %h[%c0] : memref<1xi32>
+    %more = arith.cmpi eq, %v, %bad : i32
+    scf.condition(%more)
+  } do {
+    scf.yield
+  }
+  memref.dealloc %h : memref<1xi32>
+  %ok = arith.cmpi eq, %fails, %zero : i32
+  cf.assert %ok, "the real reason"
   return
 }

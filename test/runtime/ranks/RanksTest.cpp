@@ -480,6 +480,21 @@ TEST(Ranks, DifferentCollectivesNameBothPlaces) {
   }
 }
 
+// A table that a library made by hand.
+TEST(Ranks, PairsAndRootsOfOtherKinds) {
+  World world(2);
+  auto messages = world.run([&](uint32_t rank, FrameScope &frame) {
+    gpuasync_stream *stream = frame.stream();
+    gpuasync_collective what = makeCollective(GPUASYNC_BARRIER, 0);
+    (rank ? what.root : what.pairCount) = 3;
+    enqueue(frame, stream, what, nullptr, 0, nullptr, 0);
+    frame.destroy(stream);
+  });
+  contains(messages[0], "barrier at program.mlir:7: only a permute has pairs");
+  contains(messages[1], "barrier at program.mlir:7: only a broadcast has a "
+                        "root");
+}
+
 TEST(Ranks, OneThatEndsWithoutComing) {
   auto messages = reduceOf(
       3, [](uint32_t) { return 8; }, [](uint32_t rank) { return rank != 1; });

@@ -37,13 +37,12 @@ def run(options, way):
     for line in process.stdout:
         now = time.time()
         lines.append(line)
-        found = re.match(r"death: ([\d.]+)", line)
+        found = re.search(r"death: ([\d.]+)", line)
         if found:
             death = float(found.group(1))
-        # What the thread of MPI says, or the error of the call.
-        found = re.match(r"gpu-async: on rank (\d+): rank %d |.*error: .*rank %d failed.*\(on rank (\d+)\)" % (BAD, BAD), line)
-        if found:
-            said.setdefault(int(found.group(1) or found.group(2)), now)
+        # What the thread of MPI says, or the error of the call. Launchers mix lines.
+        for each in re.findall(r"gpu-async: on rank (\d+): rank %d |error: (?:(?!error: ).)*rank %d failed.*?\(on rank (\d+)\)" % (BAD, BAD), line):
+            said.setdefault(int("".join(each)), now)
     code = process.wait()
     # Launchers change the order of lines.
     said = {rank: at - (death or at) for rank, at in said.items()}
