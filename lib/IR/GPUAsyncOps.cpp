@@ -904,7 +904,7 @@ LogicalResult RegionOp::verifyRegions() {
     bool isDevice = work || isa_and_nonnull<GPUAsyncDialect, gpu::GPUDialect>(
                                 op->getDialect());
     if (!isDevice || (work && work.isReplayable()) ||
-        isa<WindowOp, ConstantOp, RankOp, SizeOp, StreamCreateOp,
+        isa<WindowOp, ConstantOp, RankOp, SizeOp, UniformOp, StreamCreateOp,
             StreamDestroyOp, StreamWaitOp, EventRecordOp, EventReadyOp,
             EventDestroyOp, YieldOp>(op))
       return WalkResult::advance();

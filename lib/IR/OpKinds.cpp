@@ -38,7 +38,7 @@ Operation *mlir::gpuasync::findDeviceWork(Operation *function) {
   Operation *found = nullptr;
   function->walk([&](Operation *op) {
     bool isWork = isa_and_nonnull<gpu::GPUDialect>(op->getDialect()) ||
-                  (isAsyncOp(op) && !isa<RankOp, SizeOp>(op));
+                  (isAsyncOp(op) && !isa<RankOp, SizeOp, UniformOp>(op));
     if (!isWork)
       return WalkResult::advance();
     found = op;

@@ -92,6 +92,7 @@ void gpuasync::buildTokenFormPipeline(OpPassManager &pm,
   if (options.linkModules)
     pm.addPass(createGPUAsyncLinkModules());
   printStatistics(pm, "imported", options);
+  pm.addPass(createGPUAsyncCheckCollectives());
 
   // What has no tokens is ordered by the memory that it touches.
   pm.addPass(createGPUAsyncInferDependencies());

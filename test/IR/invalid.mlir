@@ -771,6 +771,22 @@ func.func @no_group() -> index {
 
 // -----
 
+func.func @uniform_memory(%x: memref<4xf32>) {
+  // expected-error @+1 {{operand #0 must be signless integer or index or floating-point}}
+  %y = gpu_async.uniform %x : memref<4xf32>
+  return
+}
+
+// -----
+
+func.func @uniform_types(%x: i32) {
+  // expected-error @+1 {{requires the same type for all operands and results}}
+  %y = "gpu_async.uniform"(%x) : (i32) -> i64
+  return
+}
+
+// -----
+
 func.func private @g()
 func.func @no_group_either() -> index {
   // expected-error @+1 {{names the group @g, which the program does not have}}

@@ -220,6 +220,11 @@ func.func @ranks(%x: memref<4xf32>, %y: memref<12xf32>, %b: memref<?x4xi1>, %o: 
   %n = gpu_async.size
   // CHECK: gpu_async.size @pairs
   %p = gpu_async.size @pairs
+  // CHECK: gpu_async.uniform %{{.*}} : index
+  %u = gpu_async.uniform %r : index
+  // CHECK: gpu_async.uniform %{{.*}} {here} : f32
+  %f = memref.load %x[%n] : memref<4xf32>
+  %g = gpu_async.uniform %f {here} : f32
   // CHECK: %[[T0:.*]] = gpu_async.collective async all_reduce<sum> group(@rows) %[[X]], %[[X]] : memref<4xf32>, memref<4xf32>
   %t0 = gpu_async.collective async all_reduce<sum> group(@rows) %x, %x : memref<4xf32>, memref<4xf32>
   // CHECK: %[[T1:.*]] = gpu_async.collective async [%[[T0]]] all_gather group(@rows) %[[Y]], %[[X]] : memref<12xf32>, memref<4xf32>

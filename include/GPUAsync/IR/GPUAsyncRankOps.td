@@ -61,8 +61,8 @@ def GPUAsync_RankOp : GPUAsync_Op<"rank", [
     group: its number among all ranks. One number in a frame.
 
     Legal: control flow that depends on it, without collectives; an op that is
-    not reached, of a group of another number of ranks. Illegal: collectives that
-    other ranks of the group do not reach.
+    not reached, of a group of another number of ranks. Illegal: collectives
+    under such control flow (gpu-async-check-collectives).
 
     ```mlir
     %r = gpu_async.rank
@@ -93,6 +93,27 @@ def GPUAsync_SizeOp : GPUAsync_Op<"size", [
   let results = (outs Index:$size);
   let assemblyFormat = "($group^)? attr-dict";
   let hasFolder = 1;
+}
+
+def GPUAsync_UniformOp : GPUAsync_Op<"uniform", [
+    Pure, SameOperandsAndResultType]> {
+  let summary = "a value that all ranks have in common";
+  let description = [{
+    The operand. The program promises that it is the same on all ranks, so that
+    control flow around collectives may depend on it. Nothing checks the promise.
+
+    Legal: a value that gpu-async-check-collectives cannot prove to be the same.
+    Illegal: control flow around collectives that depends on a broken promise.
+    Ranks that come to different collectives fail at run time.
+
+    ```mlir
+    %v = memref.load %residual[] : memref<f32>
+    %same = gpu_async.uniform %v : f32
+    ```
+  }];
+  let arguments = (ins AnyTypeOf<[AnySignlessIntegerOrIndex, AnyFloat]>:$value);
+  let results = (outs AnyTypeOf<[AnySignlessIntegerOrIndex, AnyFloat]>:$result);
+  let assemblyFormat = "$value attr-dict `:` type($value)";
 }
 
 def GPUAsync_CollectiveOp : GPUAsync_WorkOp<"collective",

@@ -630,6 +630,36 @@ def GPUAsyncFormRegions
   ];
 }
 
+def GPUAsyncCheckCollectives
+    : Pass<"gpu-async-check-collectives", "::mlir::ModuleOp"> {
+  let summary = "Refuse collectives that not all ranks of their group may reach";
+  let description = [{
+    A collective waits for all ranks of its group. It is an error if a branch or
+    loop around it may go on differently on these ranks, or one around a call
+    that leads to it.
+
+    Taken for the same on all ranks are constants, sizes, arguments of public
+    functions except memory, and the operand of `gpu_async.uniform`. Not the same
+    are `gpu_async.rank`, results of kernels, of libraries and of external
+    functions, and memory of callers. Memory is the same after an `all_reduce`,
+    `all_gather` or `broadcast`, and so are copies of it. The last write in front
+    of a load counts if it is in the same block and writes the whole memref, else
+    all writes to the memory count. What is computed of values that are the same
+    is the same. `cf.assert` is no branch here.
+
+    Needs structured control flow, as gpu-async-structure-control-flow makes it:
+    several blocks of a region are refused as soon as one branch in it differs.
+
+    ```mlir
+    %rank = gpu_async.rank
+    %first = arith.cmpi eq, %rank, %c0 : index
+    scf.if %first {
+      gpu_async.collective barrier   // error: 'gpu_async.collective' op is under
+    }                                   control flow that may differ between ranks
+    ```
+  }];
+}
+
 def GPUAsyncVerifyForm
     : Pass<"gpu-async-verify-form", "::mlir::ModuleOp"> {
   let summary = "Check the invariant of one form of IR";

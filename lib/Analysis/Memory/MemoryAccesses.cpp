@@ -875,7 +875,8 @@ bool MemoryFacts::addHostAccesses(Operation *op, Accesses &accesses) {
   if (hasNoHostAccesses(op))
     return true;
   if (isa_and_nonnull<gpu::GPUDialect>(op->getDialect()) ||
-      (isAsyncOp(op) && !isa<ConstantOp, ResidentOp, RankOp, SizeOp>(op)))
+      (isAsyncOp(op) &&
+       !isa<ConstantOp, ResidentOp, RankOp, SizeOp, UniformOp>(op)))
     return false;
   if (auto call = dyn_cast<CallOpInterface>(op)) {
     Operation *callee = call.resolveCallableInTable(&symbols);

@@ -151,6 +151,11 @@ struct ConvertGPUAsyncToRuntimePass
     LLVMTypeConverter converter(&getContext(), options, &layouts);
     addConversions(converter);
 
+    // A promise has been read by now.
+    module.walk([](UniformOp uniform) {
+      uniform.replaceAllUsesWith(uniform.getValue());
+      uniform.erase();
+    });
     if (failed(lowerDeviceWork(module, converter)) ||
         failed(lowerHostCode(module, converter)))
       signalPassFailure();

@@ -78,6 +78,15 @@ func.func @numbers() -> (index, index, index, index) {
   return %r, %c, %n, %m : index, index, index, index
 }
 
+// A promise is its operand, and no work.
+// CHECK-LABEL: llvm.func @promise(
+// CHECK-SAME:    %[[X:.+]]: i64)
+// CHECK-NEXT:    llvm.return %[[X]] : i64
+func.func @promise(%x: index) -> index {
+  %same = gpu_async.uniform %x : index
+  return %same : index
+}
+
 // The tables hold what Ranks.h says: sizes, kinds, reductions and elements are
 // its numbers.
 // CHECK:       llvm.mlir.global internal constant @_gpuasync_members_rows(dense<[0, 1, 2, 3, 4, 5]>
