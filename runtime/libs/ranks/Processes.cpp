@@ -25,6 +25,8 @@ using std::chrono::steady_clock;
 //===----------------------------------------------------------------------===//
 
 static constexpr int wordTag = 1, dataTag = 2;
+/// Short enough for no allocation.
+static constexpr char noMemory[] = "no host memory";
 
 /// What ranks tell each other. All processes have the same byte order.
 struct Processes::Message {
@@ -138,7 +140,7 @@ Error Processes::join(uint64_t id, gpuasync_context *context,
         answer.set_value(std::move(error));
       } catch (const std::bad_alloc &) {
         world = nullptr;
-        answer.set_value("no host memory");
+        answer.set_value(noMemory);
       }
       if (world)
         world->progress();
@@ -191,10 +193,13 @@ Error Processes::greet() {
 }
 
 void Processes::progress() {
-  steady_clock::time_point limit = steady_clock::time_point::max();
   bool saidThatItEnds = false;
   for (;;) {
-    look();
+    try {
+      look();
+    } catch (const std::bad_alloc &) {
+      broken = noMemory;
+    }
     Job *job = nullptr;
     bool isOnlyListening = false;
     {
@@ -211,9 +216,6 @@ void Processes::progress() {
       });
       job = arrived();
       isOnlyListening = isClosing && !job;
-      if (isOnlyListening && limit == steady_clock::time_point::max() &&
-          !leftWith.empty())
-        limit = steady_clock::now() + std::chrono::seconds(1);
     }
     if (job) {
       run(*job);
@@ -225,16 +227,20 @@ void Processes::progress() {
       saidThatItEnds = true;
       Message message;
       message.kind = Message::Kind::Ends;
-      for (uint32_t rank = 0; rank < count; ++rank)
-        if (rank != mine)
-          tell(rank, message);
+      try {
+        for (uint32_t rank = 0; rank < count; ++rank)
+          if (rank != mine)
+            tell(rank, message);
+      } catch (const std::bad_alloc &) {
+        broken = noMemory;
+      }
     }
     const bool isEnded =
         outgoing.empty() &&
         std::all_of(others.begin(), others.end(), [&](const Peer &peer) {
           return &peer == &others[mine] || peer.hasEnded || peer.isDead;
         });
-    if (!broken.empty() || isEnded || steady_clock::now() > limit)
+    if (!broken.empty() || isEnded || isOutOfTime())
       break;
     std::this_thread::sleep_for(milliseconds(1));
   }
@@ -249,8 +255,20 @@ void Processes::progress() {
   }
   if (broken.empty() && !isAnyDead && !hasFailed)
     mpi->finalize();
-  else
+  else {
     mover.abandon();
+    (void)outbox.release();
+  }
+}
+
+bool Processes::isOutOfTime() {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (!isClosing || leftWith.empty())
+    return false;
+  const auto now = steady_clock::now();
+  if (!limit)
+    limit = now + std::chrono::seconds(1);
+  return now > *limit;
 }
 
 //===----------------------------------------------------------------------===//
@@ -475,33 +493,39 @@ void Processes::run(Job &job) {
     std::lock_guard<std::mutex> lock(mutex);
     group = groups[job.group].get();
   }
-  Error error = group->failure;
-  if (error.empty() && !job.error.empty()) {
-    error = failureOf(mine, job.error);
-    Message message;
-    message.kind = Message::Kind::Fails;
-    message.group = group->sum;
-    message.set(error);
-    tellAll(group->members, message);
-  } else if (error.empty()) {
-    peers.begin("#" + std::to_string(++begun) + " " + describe(*job.part));
-    error = gather(job, *group);
-    if (error.empty()) {
-      moving = group;
-      error = mover.run(*job.part, group->position,
-                        static_cast<uint32_t>(group->members.size()), *this);
-      moving = nullptr;
+  Error error;
+  try {
+    error = group->failure;
+    if (error.empty() && !job.error.empty()) {
+      error = failureOf(mine, job.error);
+      Message message;
+      message.kind = Message::Kind::Fails;
+      message.group = group->sum;
+      message.set(error);
+      tellAll(group->members, message);
+    } else if (error.empty()) {
+      peers.begin("#" + std::to_string(++begun) + " " + describe(*job.part));
+      error = gather(job, *group);
+      if (error.empty()) {
+        moving = group;
+        error = mover.run(*job.part, group->position,
+                          static_cast<uint32_t>(group->members.size()), *this);
+      }
     }
+  } catch (const std::bad_alloc &) {
+    error = broken = noMemory; // messages may have been lost
   }
-  end(job, error);
+  moving = nullptr;
+  end(job, std::move(error));
 }
 
-void Processes::end(Job &job, const Error &error) {
+void Processes::end(Job &job, Error error) {
   Openings openings;
   std::lock_guard<std::mutex> lock(mutex);
   Group &group = *groups[job.group];
+  openings.add(*job.part, error);
   if (!error.empty() && group.failure.empty()) {
-    group.failure = error;
+    group.failure = std::move(error);
     for (Peer &peer : others)
       peer.comes.erase(std::remove_if(peer.comes.begin(), peer.comes.end(),
                                       [&](const Message &message) {
@@ -509,7 +533,6 @@ void Processes::end(Job &job, const Error &error) {
                                       }),
                        peer.comes.end());
   }
-  openings.add(*job.part, error);
   jobs.erase(std::find_if(jobs.begin(), jobs.end(),
                           [&](const Job &each) { return &each == &job; }));
 }
@@ -532,6 +555,8 @@ Error Processes::gather(const Job &job, const Group &group) {
       return error;
     if (isComplete)
       break;
+    if (isOutOfTime())
+      return "the ranks were released";
   }
   for (uint32_t rank : group.members)
     if (rank != mine)
@@ -582,16 +607,29 @@ Error Processes::compare(const Job &job, const Group &group, const Message &own,
 
 Error Processes::exchange(const std::vector<Piece> &sends,
                           const std::vector<Piece> &receives) {
+  size_t bytes = 0;
+  for (const Piece &piece : sends)
+    bytes += piece.bytes;
+  if (bytes > outboxBytes) {
+    outboxBytes = 0;
+    outbox = std::make_unique<char[]>(bytes);
+    outboxBytes = bytes;
+  }
   std::vector<Mpi::Request> open;
+  open.reserve(sends.size() + receives.size());
   for (const Piece &piece : receives)
-    if (broken.empty()) {
+    if (broken.empty())
       broken = mpi->receive(moving->members[piece.position], dataTag,
                             piece.memory, piece.bytes, open.emplace_back());
-    }
-  for (const Piece &piece : sends)
+  char *copy = outbox.get();
+  for (const Piece &piece : sends) {
+    if (piece.bytes)
+      memcpy(copy, piece.memory, piece.bytes);
     if (broken.empty())
-      broken = mpi->send(moving->members[piece.position], dataTag, piece.memory,
+      broken = mpi->send(moving->members[piece.position], dataTag, copy,
                          piece.bytes, open.emplace_back());
+    copy += piece.bytes;
+  }
   for (Nap nap; !open.empty(); nap.take()) {
     for (size_t i = 0; i < open.size() && broken.empty();) {
       bool isDone = false;
@@ -606,6 +644,8 @@ Error Processes::exchange(const std::vector<Piece> &sends,
     if (open.empty())
       break;
     look();
+    if (isOutOfTime())
+      return broken = "the ranks were released";
     for (uint32_t rank : moving->members)
       if (rank != mine && others[rank].isDead) {
         broken = others[rank].goneWith.empty()

@@ -24,6 +24,7 @@
 #include <list>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 namespace gpuasync {
@@ -102,7 +103,9 @@ private:
   Error gather(const Job &job, const Group &group);
   Error compare(const Job &job, const Group &group, const Message &own,
                 bool &isComplete);
-  void end(Job &job, const Error &error);
+  void end(Job &job, Error error);
+  /// After an error, the second that others have is over.
+  bool isOutOfTime();
   Error exchange(const std::vector<Piece> &sends,
                  const std::vector<Piece> &receives) override;
 
@@ -117,12 +120,17 @@ private:
   std::deque<Job> jobs;
   bool isLeaving = false, hasLeft = false, isClosing = false;
   Error leftWith;
+  std::optional<std::chrono::steady_clock::time_point> limit;
 
   // Of the thread.
   Peers peers;
   std::vector<Peer> others; ///< by rank
   std::list<Outgoing> outgoing;
   Exchange mover;
+  /// Sends are of copies: after an error the others may still read them, when
+  /// the program has put something else into its memory.
+  std::unique_ptr<char[]> outbox;
+  size_t outboxBytes = 0;
   const Group *moving = nullptr; ///< whose data moves
   Error broken;                  ///< why MPI is not called any more
   uint64_t begun = 0;
