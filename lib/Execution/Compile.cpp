@@ -237,9 +237,10 @@ Error Program::refuseKernelVariables() {
                      !isOfBlock(global.getType().getMemorySpace());
       if (!isVariable)
         continue;
-      op.emitError("is a variable of kernels, which all ranks of this process "
-                   "would share: keep its value in memory that the program "
-                   "allocates, or start ranks as processes (mpirun)");
+      op.emitOpError(
+          "is a variable of kernels, which all ranks of this process "
+          "would share: keep its value in memory that the program "
+          "allocates, or start ranks as processes (mpirun)");
       return mlir::WalkResult::interrupt();
     }
     return mlir::WalkResult::advance();

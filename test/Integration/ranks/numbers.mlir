@@ -7,7 +7,7 @@
 // RUN: gpu-opt --loop-invariant-code-motion %s | FileCheck %s --check-prefix=STAYS
 // RUN: %{run} -e inside --ranks=3 --input=4xi32 | FileCheck %s --check-prefix=INSIDE
 // RUN: not gpu-opt %S/Inputs/negative-root.mlir 2>&1 | FileCheck %s --check-prefix=ROOT
-// ROOT: error: broadcast has the root -1, but roots are positions in the group, from 0
+// ROOT: negative-root.mlir:2:34: error: {{.*}}broadcast has the root -1, but roots are positions in the group, from 0
 
 gpu_async.group @rows grid [2, 3] axes [1]
 

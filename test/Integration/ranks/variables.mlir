@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Variables of kernels: threads would share them, so several ranks are refused.
-// DEFINE: %{run} = gpu-runner %s --device=cpu --input=1xi32=7
+// DEFINE: %{run} = gpu-runner %s --device=cpu --input=1xi32=7 --output=-
 // RUN: rm -rf %t
 // RUN: %{run} --cache=%t | FileCheck %s
 // RUN: not %{run} --cache=%t --ranks=2 2>&1 | FileCheck %s --check-prefix=REFUSED
 // RUN: %{run} --cache=%t --ranks=1 | FileCheck %s
 // CHECK: arg{{.}}0]: 1xi32=1
-// REFUSED: variables.mlir:[[#@LINE+8]]:3: error: is a variable of kernels, which all ranks of this process would share: keep its value in memory that the program allocates, or start ranks as processes (mpirun)
+// REFUSED: variables.mlir:[[#@LINE+7]]:3: error: 'memref.global' op is a variable of kernels, which all ranks of this process would share: keep its value in memory that the program allocates, or start ranks as processes (mpirun)
 // Each process has its own.
-// RUN: %if mpich %{ mpiexec.hydra -n 2 %{run} --output=- >%t.out && FileCheck %s --input-file=%t.out --check-prefix=EACH %}
+// RUN: %if mpich %{ mpiexec.hydra -n 2 %{run} >%t.out && FileCheck %s --input-file=%t.out --check-prefix=EACH %}
 // EACH-COUNT-2: 1xi32=1
 module attributes {gpu.container_module} {
 gpu.module @k {

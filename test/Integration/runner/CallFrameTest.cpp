@@ -59,7 +59,8 @@ protected:
       return llvm::toString(std::move(error));
     std::string text;
     llvm::raw_string_ostream os(text);
-    if (llvm::Error error = frame.writeOutputs({}, os))
+    std::vector<NewFile> files;
+    if (llvm::Error error = frame.writeOutputs({}, os, files))
       return llvm::toString(std::move(error));
     frame.freeResults();
     return text;
