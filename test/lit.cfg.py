@@ -102,11 +102,19 @@ if c_compiler:
 if shutil.which("ptxas") or os.path.exists("/usr/local/cuda/bin/ptxas"):
     config.available_features.add("ptxas")
 # Launchers of MPI, each with the words before the number of processes. Tests may run as root,
-# and on fewer processors than processes.
+# and on fewer processors than processes. A launcher that starts nothing here is left out.
 config.environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_mpi_yield_when_idle="1")
-for name, launcher in {"openmpi": "mpirun.openmpi", "mpich": "mpiexec.hydra"}.items():
-    if shutil.which(launcher):
-        config.available_features.add(name)
+for name, launcher in {"openmpi": "mpirun.openmpi --oversubscribe", "mpich": "mpiexec.hydra"}.items():
+    if shutil.which(launcher.split()[0]):
+        try:
+            started = subprocess.run(launcher.split() + ["-n", "2", "true"], env=dict(os.environ, **config.environment),
+                                     capture_output=True, text=True, timeout=60)
+            if started.returncode == 0:
+                config.available_features.add(name)
+            else:
+                lit_config.warning("%s starts no processes: %s" % (launcher, started.stderr[-500:]))
+        except subprocess.TimeoutExpired:
+            lit_config.warning("%s starts no processes in 60 s" % launcher)
 config.substitutions.append(("%openmpi_survive", "mpirun.openmpi --oversubscribe --enable-recovery -n"))
 config.substitutions.append(("%openmpi", "mpirun.openmpi --oversubscribe -n"))
 config.substitutions.append(("%mpich", "mpiexec.hydra -n"))

@@ -19,6 +19,7 @@
 #include "llvm/ADT/StringRef.h"
 
 #include <cmath>
+#include <unistd.h>
 #include <cstdlib>
 #include <functional>
 
@@ -231,8 +232,13 @@ static Error checkFiles(const Options &o) {
        o.compile.printSchedule ? StringRef(*o.compile.printSchedule) : ""},
       {"--profile", o.profileFile == "json" ? "" : StringRef(o.profileFile)},
       {"--stats", o.statsFile}};
-  for (StringRef output : o.outputs)
-    files.push_back({"--output", outputFile(output)});
+  if (o.launched && o.launched->count > 1)
+    for (auto [option, file] : ArrayRef(files).drop_front(2))
+      if (option != "--print-schedule" && !file.contains("%p") &&
+          gpuasync::isSameNewFile(file.str(), file.str()))
+        return createStringError(option + "=" + file +
+                                 ": all processes write the same file; %p in "
+                                 "its name is the number of the process");
   if (o.ranksHere() > 1 || (o.launched && o.launched->count > 1))
     for (StringRef output : o.outputs)
       if (StringRef file = outputFile(output);
@@ -241,6 +247,8 @@ static Error checkFiles(const Options &o) {
         return createStringError("--output=" + output +
                                  ": all ranks write the same file; %r in its "
                                  "name is the number of the rank");
+  for (StringRef output : o.outputs)
+    files.push_back({"--output", outputFile(output)});
   for (auto [i, later] : enumerate(files))
     for (const auto &other : ArrayRef(files).take_front(i))
       if (gpuasync::isSameNewFile(other.second.str(), later.second.str()))
@@ -602,6 +610,10 @@ Expected<Options> parseOptions(int argc, char **argv) {
         "arguments and results would be waited for");
   if (Error error = checkFiles(o))
     return std::move(error);
+  // The runtime does so for --trace.
+  if (o.launched)
+    for (size_t at; (at = o.profileFile.find("%p")) != std::string::npos;)
+      o.profileFile.replace(at, 2, std::to_string(getpid()));
   if (!haveFile && !o.help && !o.version && !o.listDevices)
     return createStringError("no file given; see --help");
   const bool checks = compile.check;

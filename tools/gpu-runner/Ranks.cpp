@@ -225,6 +225,23 @@ bool Ranks::run(double timeout, function_ref<gpuasync::Status(unsigned)> body,
   return hasEnded;
 }
 
+gpuasync::Status Ranks::wait() {
+  return ranks ? gpuasync::Status(FIND(gpuasync_ranks_wait)(ranks))
+               : gpuasync::Status();
+}
+
+void Ranks::leaveBeforeJoining(const Launched &launched, StringRef error) {
+  gpuasync::Context context;
+  Ranks ranks;
+  if (!gpuasync::Context::open("cpu", context).ok())
+    return;
+  if (Error failed = ranks.join(std::move(context), launched))
+    return consumeError(std::move(failed));
+  ranks.leave(0, gpuasync::Status(gpuasync_status_make(
+                     GPUASYNC_INVALID_ARGUMENT, error.str().c_str())));
+  (void)ranks.close();
+}
+
 gpuasync::Status Ranks::close() {
   if (ranks)
     FIND(gpuasync_ranks_release)(ranks);

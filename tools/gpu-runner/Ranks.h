@@ -48,6 +48,13 @@ public:
   /// caller ends the process.
   bool run(double timeout, llvm::function_ref<gpuasync::Status(unsigned)> body,
            llvm::function_ref<void(unsigned, const gpuasync::Status &)> failed);
+  /// Tells the other processes of an error before this one has joined: they
+  /// wait for it. Nothing if they cannot be reached.
+  static void leaveBeforeJoining(const Launched &launched,
+                                 llvm::StringRef error);
+  /// Processes: waits until the others have ended their calls. The error says
+  /// which of them failed.
+  gpuasync::Status wait();
   /// Closes the contexts. The first error.
   gpuasync::Status close();
 

@@ -40,7 +40,7 @@ int fail(Error error) {
   handleAllErrors(std::move(error), [](const ErrorInfoBase &info) {
     // Without a message MLIR has printed it.
     if (std::string message = info.message(); !message.empty())
-      errs() << withKind(message, "error") << "\n";
+      errs() << withKind(message, "error") + "\n"; // one write for each
   });
   return 1;
 }

@@ -195,6 +195,7 @@ private:
   Error findTargets();
   Error beginTrace();
   Error endTrace();
+  Expected<gpuasync::Context> openDevice();
   int execute();
   Error report(unsigned rank, raw_ostream &os, std::vector<NewFile> &files,
                bool &unexpected);
@@ -496,16 +497,37 @@ Error Run::prepare() {
   return Error::success();
 }
 
-int Run::run() {
-  if (Error error = prepare())
+/// Says it, and tells other processes, which would wait for this one.
+static int failBeforeJoining(Error error,
+                             const std::optional<Launched> &launched) {
+  if (!launched)
     return fail(std::move(error));
+  std::string text = toString(std::move(error));
+  if (text.empty()) // MLIR has printed it
+    text = "the program was not compiled";
+  else
+    fail(createStringError(text + " (on rank " + Twine(launched->rank) + ")"));
+  Ranks::leaveBeforeJoining(*launched, text);
+  return 1;
+}
+
+/// The device of the program, or that of rank 0.
+Expected<gpuasync::Context> Run::openDevice() {
+  if (Error error = prepare())
+    return std::move(error);
   setPhase("opening the device");
   Stopwatch time;
   Expected<gpuasync::Context> context = device->context();
-  if (!context)
-    return fail(context.takeError());
   times.driverWait += time.next();
   times.driver = device->milliseconds();
+  return context;
+}
+
+int Run::run() {
+  Expected<gpuasync::Context> context = openDevice();
+  if (!context)
+    return failBeforeJoining(context.takeError(), options.launched);
+  setPhase("waiting for other processes");
   if (Error error = options.launched
                         ? ranks.join(std::move(*context), *options.launched)
                         : ranks.open(std::move(*context), options.ranksHere()))
@@ -583,6 +605,12 @@ int Run::execute() {
       checker.finish();
       consumeError(endTrace());
       _exit(1);
+    }
+    // Where one has failed there are no results of any.
+    if (!failed && options.launched) {
+      setPhase("waiting for other processes");
+      if (gpuasync::Status others = ranks.wait(); !others.ok())
+        failOn(0, createStringError(Twine("no results: ") + others.message()));
     }
     if (!failed) {
       setPhase("writing the results");
@@ -665,8 +693,14 @@ static void addBlasLibrary(CompileOptions &options) {
 /// What the command line asks for.
 static int run(int argc, char **argv) {
   Expected<Options> options = parseOptions(argc, argv);
-  if (!options)
-    return fail(options.takeError());
+  if (!options) {
+    // With these a process is alone.
+    const bool isAlone = any_of(ArrayRef(argv, argc), [](StringRef argument) {
+      return argument.contains("-ranks") || argument.contains("-emit");
+    });
+    return failBeforeJoining(options.takeError(),
+                             isAlone ? std::nullopt : findLaunched());
+  }
   if (options->help) {
     outs() << helpText();
     return 0;

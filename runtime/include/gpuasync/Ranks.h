@@ -52,9 +52,15 @@ gpuasync_ranks_join(gpuasync_context *context, uint32_t *rank, uint32_t *count,
 GPUASYNC_API void gpuasync_ranks_leave(gpuasync_ranks *ranks, uint32_t rank,
                                        const char *error) GPUASYNC_NOEXCEPT;
 
+/// Waits until all ranks have left. GPUASYNC_DRIVER_ERROR says which one
+/// failed. For ranks of gpuasync_ranks_join, once this rank has left. Thread
+/// safe.
+GPUASYNC_API gpuasync_status *
+gpuasync_ranks_wait(gpuasync_ranks *ranks) GPUASYNC_NOEXCEPT;
+
 /// All ranks of this process have left or make no more collectives. Ranks of
-/// other processes are waited for, until they have left; after an error of this
-/// rank for a second. Null is ignored.
+/// other processes are waited for, until they come to this; after an error of
+/// this rank for three seconds. Null is ignored.
 GPUASYNC_API void
 gpuasync_ranks_release(gpuasync_ranks *ranks) GPUASYNC_NOEXCEPT;
 

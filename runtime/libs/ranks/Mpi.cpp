@@ -100,7 +100,8 @@ Error Mpi::Table::load() {
     function =
         reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(handle, name));
     if (!function)
-      missing = library + " has no " + name;
+      missing = library + " is no MPI library, it has no " + name +
+                "; set GPU_ASYNC_MPI_LIBRARY to the launcher's";
   };
 #define FIND(name) find(name, "MPI_" #name)
   FIND(Initialized);

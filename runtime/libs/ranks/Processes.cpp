@@ -150,6 +150,9 @@ Error Processes::join(uint64_t id, gpuasync_context *context,
     return std::string("no thread for MPI: ") + error.what();
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (answered.wait_for(std::chrono::seconds(10)) != std::future_status::ready)
+    fprintf(stderr, "gpu-async: this process has waited 10 s for the other "
+                    "processes in MPI_Init; one may have ended before it\n");
   Error error = answered.get();
   if (!error.empty()) {
     thread.join();
@@ -199,6 +202,11 @@ void Processes::progress() {
       look();
     } catch (const std::bad_alloc &) {
       broken = noMemory;
+    }
+    if (!broken.empty()) {
+      std::lock_guard<std::mutex> lock(mutex);
+      isOver = true;
+      changed.notify_all();
     }
     Job *job = nullptr;
     bool isOnlyListening = false;
@@ -267,7 +275,7 @@ bool Processes::isOutOfTime() {
     return false;
   const auto now = steady_clock::now();
   if (!limit)
-    limit = now + std::chrono::seconds(1);
+    limit = now + std::chrono::seconds(3);
   return now > *limit;
 }
 
@@ -319,14 +327,22 @@ void Processes::hear(uint32_t from, const Message &message) {
     peer.failures.emplace(message.group, message.text);
     return;
   case Message::Kind::Leaves:
-    peer.isGone = true;
-    if (message.hasError)
-      peer.goneWith = message.text;
+    setGone(peer, message.hasError ? message.text : Error());
     return;
   case Message::Kind::Ends:
     peer.hasEnded = true;
     return;
   }
+}
+
+void Processes::setGone(Peer &peer, Error with) {
+  peer.isGone = true;
+  peer.goneWith = std::move(with);
+  std::lock_guard<std::mutex> lock(mutex);
+  ++othersGone;
+  if (othersFailure.empty())
+    othersFailure = peer.goneWith;
+  changed.notify_all();
 }
 
 bool Processes::hearNext(uint32_t from) {
@@ -368,8 +384,7 @@ void Processes::look() {
     peer.isDead = true;
     if (peer.isGone)
       continue;
-    peer.isGone = true;
-    peer.goneWith = peers.describeDeath(rank);
+    setGone(peer, peers.describeDeath(rank));
     fprintf(stderr, "gpu-async: on rank %u: %s\n", mine, peer.goneWith.c_str());
     fflush(stderr);
   }
@@ -465,6 +480,16 @@ void Processes::leave(uint32_t rank, const char *error) {
     leftWith = *error ? error : "an error without a text";
   changed.notify_all();
   changed.wait_for(lock, std::chrono::seconds(1), [&] { return hasLeft; });
+}
+
+Error Processes::wait() {
+  std::unique_lock<std::mutex> lock(mutex);
+  if (!isLeaving)
+    return "rank " + std::to_string(mine) + " has not left";
+  changed.wait(lock, [&] { return othersGone + 1 == count || isOver; });
+  return othersFailure.empty() && othersGone + 1 != count
+             ? "the messages between ranks have failed"
+             : othersFailure;
 }
 
 void Processes::close() {

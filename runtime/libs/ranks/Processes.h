@@ -45,8 +45,10 @@ public:
   void arrive(const Arrival &arrival, const char *error) override;
   /// Returns when the others will hear of it, or after a second.
   void leave(uint32_t rank, const char *error) override;
+  Error wait() override;
   /// Returns when all ranks have come to it. After an error of this one it
-  /// gives them a second: the launcher may end them all once this process ends.
+  /// gives them three seconds: the launcher may end them all once this process
+  /// ends.
   void close() override;
 
 private:
@@ -90,6 +92,8 @@ private:
   Error greet();
   void progress();
   void listen(Peer &peer, uint32_t from);
+  /// It makes no more collectives; empty: it ended well.
+  void setGone(Peer &peer, Error with);
   void tell(uint32_t to, const Message &message);
   void tellAll(const std::vector<uint32_t> &ranks, const Message &message);
   void hear(uint32_t from, const Message &message);
@@ -104,7 +108,7 @@ private:
   Error compare(const Job &job, const Group &group, const Message &own,
                 bool &isComplete);
   void end(Job &job, Error error);
-  /// After an error, the second that others have is over.
+  /// After an error, the time that others have is over.
   bool isOutOfTime();
   Error exchange(const std::vector<Piece> &sends,
                  const std::vector<Piece> &receives) override;
@@ -118,8 +122,10 @@ private:
   // With the mutex.
   std::vector<std::unique_ptr<Group>> groups;
   std::deque<Job> jobs;
-  bool isLeaving = false, hasLeft = false, isClosing = false;
+  bool isLeaving = false, hasLeft = false, isClosing = false, isOver = false;
   Error leftWith;
+  uint32_t othersGone = 0; ///< that have left or died
+  Error othersFailure;     ///< of the first one that failed
   std::optional<std::chrono::steady_clock::time_point> limit;
 
   // Of the thread.

@@ -378,6 +378,15 @@ void gpuasync_ranks_leave(gpuasync_ranks *ranks, uint32_t rank,
     });
 }
 
+gpuasync_status *gpuasync_ranks_wait(gpuasync_ranks *ranks) noexcept {
+  if (!ranks)
+    return invalid("gpuasync_ranks_wait: null argument");
+  Error error = guarded([&] { return ranks->world->wait(); });
+  return error.empty()
+             ? nullptr
+             : gpuasync_status_make(GPUASYNC_DRIVER_ERROR, error.c_str());
+}
+
 void gpuasync_ranks_release(gpuasync_ranks *ranks) noexcept {
   if (!ranks)
     return;

@@ -83,6 +83,8 @@ public:
   virtual void arrive(const Arrival &arrival, const char *error) = 0;
   /// The rank makes no more collectives; null: it ended well.
   virtual void leave(uint32_t rank, const char *error) = 0;
+  /// Waits until all ranks have left; says which one failed.
+  virtual Error wait() { return "these ranks are of one process"; }
   /// Fails what is open.
   virtual void close() = 0;
 

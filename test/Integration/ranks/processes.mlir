@@ -38,6 +38,31 @@
 // RUN: FileCheck %S/errors.mlir --input-file=%t.out --check-prefix=TWO
 // RUN: %mpich 3 gpu-runner %S/errors.mlir --device=cpu -e trio
 
+// One that fails before it has begun: the others do not wait for it, and write nothing.
+// RUN: rm -rf %t.d && mkdir %t.d
+// RUN: not %mpich 1 %{run} --input=4xf32=0 --output=@%t.d/x.%%r.npy : -n 2 %{run} --input=@%t.d/nowhere.npy >%t.out 2>&1
+// RUN: FileCheck %s --input-file=%t.out --check-prefix=BEFORE
+// RUN: not %mpich 1 %{run} --input=4xf32=0 --output=@%t.d/x.%%r.npy : -n 1 %{run} --no-such-option >%t.out 2>&1
+// RUN: FileCheck %s --input-file=%t.out --check-prefix=OPTION
+// RUN: not ls %t.d/x.0.npy
+// BEFORE-DAG: nowhere.npy{{.*}} cannot be read{{.*}}(on rank 1)
+// BEFORE-DAG: nowhere.npy{{.*}} cannot be read{{.*}}(on rank 2)
+// BEFORE-DAG: rank {{[12]}} failed: {{.*}}cannot be read{{.*}}(on rank 0)
+// OPTION-DAG: no-such-option{{.*}}(on rank 1)
+// OPTION-DAG: rank 1 failed: {{.*}}no-such-option{{.*}}(on rank 0)
+
+// A rank that ends well prints and writes nothing, if another one fails.
+// RUN: not %openmpi 1 %{run} -e nothing --input=4xf32=1 --output=@%t.d/y.%%r.npy : -n 1 gpu-runner %S/errors.mlir --device=cpu -e host --input=1 >%t.out 2>&1
+// RUN: FileCheck %s --input-file=%t.out --check-prefix=WELL
+// RUN: not ls %t.d/y.0.npy
+// WELL-DAG: gpu-runner: error: no results: rank 1 failed: {{.*}}(on rank 0)
+
+// Files of one name.
+// RUN: not %mpich 2 %{run} --input=4xf32=0 --trace=%t.d/t.json 2>&1 | FileCheck %s --check-prefix=TRACE
+// TRACE: gpu-runner: error: --trace={{.*}}t.json: all processes write the same file; %p in its name is the number of the process (on rank {{[01]}})
+// RUN: %mpich 2 %{run} --input=4xf32=0 --output=- --trace=%t.d/t.%%p.json --profile=%t.d/p.%%p.txt
+// RUN: ls %t.d | count 4
+
 // Another program on one rank.
 // RUN: not %mpich 1 %{run} --input=4xf32=1,2,3,%r : -n 1 %{run} -e gathers --input=4xf32=1,2,3,%r >%t.out 2>&1
 // RUN: FileCheck %s --input-file=%t.out --check-prefix=OTHER
@@ -69,5 +94,9 @@ func.func @gathers(%x: memref<4xf32>) {
   gpu_async.collective all_gather %e, %d : memref<8xf32>, memref<4xf32>
   gpu.dealloc %d : memref<4xf32>
   gpu.dealloc %e : memref<8xf32>
+  return
+}
+
+func.func @nothing(%x: memref<4xf32>) {
   return
 }
