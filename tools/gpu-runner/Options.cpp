@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
-#include "Ranks.h"
 
 #include "GPUAsync/DeviceKinds.h"
 #include "Kernels/Common/Environment.h"
@@ -19,9 +18,9 @@
 #include "llvm/ADT/StringRef.h"
 
 #include <cmath>
-#include <unistd.h>
 #include <cstdlib>
 #include <functional>
+#include <unistd.h>
 
 using namespace llvm;
 using mlir::gpuasync::getWord;
@@ -214,6 +213,25 @@ static Error parseEnum(StringRef name, StringRef text, Enum &out) {
                              listWords<Enum>());
   out = *parsed;
   return Error::success();
+}
+
+std::optional<Launched> findLaunched() {
+  // Open MPI, then MPICH and what has its PMI (Slurm, Intel MPI), then PMIx,
+  // with which Slurm says the number.
+  static const char *const names[][2] = {
+      {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+      {"PMI_RANK", "PMI_SIZE"},
+      {"PMIX_RANK", "SLURM_STEP_NUM_TASKS"}};
+  for (const auto &[rank, count] : names) {
+    const char *rankText = getenv(rank), *countText = getenv(count);
+    Launched found;
+    if (rankText && countText &&
+        !StringRef(rankText).getAsInteger(10, found.rank) &&
+        !StringRef(countText).getAsInteger(10, found.count) &&
+        found.rank < found.count)
+      return found;
+  }
+  return {};
 }
 
 /// The file that an --output names; empty: none.

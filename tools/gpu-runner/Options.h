@@ -26,6 +26,9 @@ enum class LeakCheck { List, Error };
 struct Launched {
   unsigned rank, count;
 };
+/// What mpirun, mpiexec or srun say in the environment; none: none of them
+/// started this process.
+std::optional<Launched> findLaunched();
 
 struct Options {
   /// Its entryPoint is a list with --emit=shared, and its targets are empty for

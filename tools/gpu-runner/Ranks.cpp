@@ -17,7 +17,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
-#include <cstdlib>
 #include <dlfcn.h>
 #include <memory>
 #include <mutex>
@@ -37,25 +36,6 @@ std::vector<std::string> gpurunner::ofRank(ArrayRef<std::string> values,
     text += value;
   }
   return all;
-}
-
-std::optional<Launched> gpurunner::findLaunched() {
-  // Open MPI, then MPICH and what has its PMI (Slurm, Intel MPI), then PMIx,
-  // with which Slurm says the number.
-  static const char *const names[][2] = {
-      {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-      {"PMI_RANK", "PMI_SIZE"},
-      {"PMIX_RANK", "SLURM_STEP_NUM_TASKS"}};
-  for (const auto &[rank, count] : names) {
-    const char *rankText = getenv(rank), *countText = getenv(count);
-    Launched found;
-    if (rankText && countText &&
-        !StringRef(rankText).getAsInteger(10, found.rank) &&
-        !StringRef(countText).getAsInteger(10, found.count) &&
-        found.rank < found.count)
-      return found;
-  }
-  return {};
 }
 
 /// A function of libgpuasync_ranks.so, which is there once ranks are.

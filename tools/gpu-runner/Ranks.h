@@ -23,10 +23,6 @@
 
 namespace gpurunner {
 
-/// What mpirun, mpiexec or srun say in the environment; none: none of them
-/// started this process.
-std::optional<Launched> findLaunched();
-
 /// `values` for one rank: %r in them is its number.
 std::vector<std::string> ofRank(llvm::ArrayRef<std::string> values,
                                 unsigned rank);

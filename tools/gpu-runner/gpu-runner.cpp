@@ -196,6 +196,7 @@ private:
   Error beginTrace();
   Error endTrace();
   Expected<gpuasync::Context> openDevice();
+  Error limitTime();
   int execute();
   Error report(unsigned rank, raw_ostream &os, std::vector<NewFile> &files,
                bool &unexpected);
@@ -523,11 +524,21 @@ Expected<gpuasync::Context> Run::openDevice() {
   return context;
 }
 
+/// The runtime gives up first, with a list of what did not finish.
+Error Run::limitTime() {
+  const double seconds = options.timeout.value_or(0);
+  return seconds > 0 ? startWatchdog(seconds, /*grace=*/2 + seconds / 10)
+                     : Error::success();
+}
+
 int Run::run() {
   Expected<gpuasync::Context> context = openDevice();
   if (!context)
     return failBeforeJoining(context.takeError(), options.launched);
   setPhase("waiting for other processes");
+  if (options.launched)
+    if (Error error = limitTime())
+      return fail(std::move(error));
   if (Error error = options.launched
                         ? ranks.join(std::move(*context), *options.launched)
                         : ranks.open(std::move(*context), options.ranksHere()))
@@ -574,9 +585,8 @@ int Run::execute() {
         call.frame->forget();
     });
     setPhase("running the program");
-    // The runtime gives up first, with a list of what did not finish.
-    if (double seconds = options.timeout.value_or(0); seconds > 0)
-      if (Error error = startWatchdog(seconds, /*grace=*/2 + seconds / 10))
+    if (!options.launched) // else from when it waited for other processes
+      if (Error error = limitTime())
         return fail(std::move(error));
     linked.construct();
     std::vector<std::vector<double>> took(calls.size());

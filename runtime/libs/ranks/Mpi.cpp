@@ -84,7 +84,8 @@ Error Mpi::Table::load() {
     world = address("ompi_mpi_comm_world");
     byte = address("ompi_mpi_byte");
     errorsReturn = address("ompi_mpi_errors_return");
-  } else if (library.find("mpi_abi") != std::string::npos) {
+  } else if (library.find("mpi_abi", library.rfind('/') + 1) !=
+             std::string::npos) {
     world = 0x101;
     byte = 0x247;
     errorsReturn = 0x143;

@@ -8,6 +8,7 @@
 #include "libs/ranks/Peers.h"
 
 #include <algorithm>
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
@@ -68,7 +69,9 @@ void Peers::add(uint32_t rank, const Address &other) {
   Peer peer = {other.pid,
                static_cast<int>(syscall(SYS_pidfd_open, other.pid, 0)),
                nullptr};
-  if (peer.pidfd < 0)
+  if (peer.pidfd < 0 && errno == ESRCH)
+    early.push_back(rank); // it has died since it gave its address
+  else if (peer.pidfd < 0)
     return;
   const std::string path = "/proc/" + std::to_string(other.pid) + "/fd/" +
                            std::to_string(other.page);
@@ -92,7 +95,7 @@ void Peers::begin(const std::string &collective) {
 }
 
 std::vector<uint32_t> Peers::findDead() {
-  std::vector<uint32_t> dead, watched;
+  std::vector<uint32_t> dead = std::exchange(early, {}), watched;
   std::vector<pollfd> files;
   for (const auto &[rank, peer] : peers)
     if (peer.pidfd >= 0) {

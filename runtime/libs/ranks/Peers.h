@@ -53,6 +53,7 @@ private:
   Address address;
   char *page = nullptr;
   std::map<uint32_t, Peer> peers;
+  std::vector<uint32_t> early; ///< dead when they were added
 };
 
 } // namespace ranks

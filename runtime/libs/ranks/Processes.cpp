@@ -48,6 +48,7 @@ struct Processes::Message {
 };
 
 struct Processes::Outgoing {
+  uint32_t to;
   Message message;
   Mpi::Request request = 0;
 };
@@ -243,8 +244,11 @@ void Processes::progress() {
         broken = noMemory;
       }
     }
+    // What was sent to one that has died may never be done.
     const bool isEnded =
-        outgoing.empty() &&
+        std::all_of(
+            outgoing.begin(), outgoing.end(),
+            [&](const Outgoing &sent) { return others[sent.to].isDead; }) &&
         std::all_of(others.begin(), others.end(), [&](const Peer &peer) {
           return &peer == &others[mine] || peer.hasEnded || peer.isDead;
         });
@@ -266,6 +270,7 @@ void Processes::progress() {
   else {
     mover.abandon();
     (void)outbox.release();
+    (void)new std::list<Outgoing>(std::move(outgoing));
   }
 }
 
@@ -296,7 +301,7 @@ void Processes::listen(Peer &peer, uint32_t from) {
 void Processes::tell(uint32_t to, const Message &message) {
   if (!broken.empty() || others[to].isDead)
     return;
-  outgoing.push_back({message, 0});
+  outgoing.push_back({to, message, 0});
   Outgoing &sent = outgoing.back();
   Error error =
       mpi->send(to, wordTag, &sent.message, sizeof(Message), sent.request);

@@ -278,7 +278,7 @@ static Error join(gpuasync_context *context, uint32_t *rank, uint32_t *count,
     if (all.ranks.count(context))
       return "the context of a rank is a rank already";
     if (std::exchange(all.hasJoined, true))
-      return "this process has been a rank already";
+      return "this process has been a rank, or failed to become one";
     id = all.made++;
   }
   std::shared_ptr<Processes> world;
