@@ -18,7 +18,6 @@
 #include "llvm/ADT/StringRef.h"
 
 #include <cmath>
-#include <cstdlib>
 #include <functional>
 #include <unistd.h>
 
@@ -223,11 +222,12 @@ std::optional<Launched> findLaunched() {
       {"PMI_RANK", "PMI_SIZE"},
       {"PMIX_RANK", "SLURM_STEP_NUM_TASKS"}};
   for (const auto &[rank, count] : names) {
-    const char *rankText = getenv(rank), *countText = getenv(count);
+    const auto rankText = mlir::gpuasync::getVariable(rank);
+    const auto countText = mlir::gpuasync::getVariable(count);
     Launched found;
     if (rankText && countText &&
-        !StringRef(rankText).getAsInteger(10, found.rank) &&
-        !StringRef(countText).getAsInteger(10, found.count) &&
+        !StringRef(*rankText).getAsInteger(10, found.rank) &&
+        !StringRef(*countText).getAsInteger(10, found.count) &&
         found.rank < found.count)
       return found;
   }

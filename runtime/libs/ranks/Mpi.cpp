@@ -8,8 +8,9 @@
 
 #include "libs/ranks/Mpi.h"
 
+#include "shim/base/Settings.h"
+
 #include <dlfcn.h>
-#include <stdlib.h>
 #include <string.h>
 
 using namespace gpuasync;
@@ -50,12 +51,11 @@ struct StatusMemory {
 
 /// Names to try: a launcher's own library first.
 static std::vector<std::string> libraryNames() {
-  if (const char *given = secure_getenv("GPU_ASYNC_MPI_LIBRARY");
-      given && *given)
+  if (const char *given = setting("GPU_ASYNC_MPI_LIBRARY"))
     return {given};
   std::vector<std::string> names = {"libmpi_abi.so.1", "libmpi_abi.so.0",
                                     "libmpich.so.12", "libmpi.so.12"};
-  names.insert(getenv("OMPI_COMM_WORLD_SIZE") ? names.begin() : names.end(),
+  names.insert(setting("OMPI_COMM_WORLD_SIZE") ? names.begin() : names.end(),
                {"libmpi.so.40", "libmpi.so"});
   return names;
 }
