@@ -26,7 +26,7 @@ enum class LeakCheck { List, Error };
 struct Launched {
   unsigned rank, count;
 };
-/// What mpirun, mpiexec or srun say in the environment; none: none of them
+/// The words of mpirun, mpiexec or srun in the environment; none: none of them
 /// started this process.
 std::optional<Launched> findLaunched();
 

@@ -616,7 +616,7 @@ int Run::execute() {
       consumeError(endTrace());
       _exit(1);
     }
-    // Where one has failed there are no results of any.
+    // If one rank has failed there are no results of any.
     if (!failed && options.launched) {
       setPhase("waiting for other processes");
       if (gpuasync::Status others = ranks.wait(); !others.ok())

@@ -20,7 +20,7 @@
 using namespace gpuasync;
 using namespace gpuasync::ranks;
 
-/// The same for two processes that can name each other by pid.
+/// Two processes that can name each other by pid have it in common.
 static std::string findHost() {
   std::string host;
   if (FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re")) {

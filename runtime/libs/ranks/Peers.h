@@ -37,7 +37,7 @@ public:
   void add(uint32_t rank, const Address &address);
   /// Writes down what this process has begun.
   void begin(const std::string &collective);
-  /// Those that have died since the last call.
+  /// Ranks that have died since the last call.
   std::vector<uint32_t> findDead();
   /// "rank 3 (pid 7) ended without a word; last begun: ...". It is dead.
   Error describeDeath(uint32_t rank) const;

@@ -28,7 +28,7 @@ static constexpr int wordTag = 1, dataTag = 2;
 /// Short enough for no allocation.
 static constexpr char noMemory[] = "no host memory";
 
-/// What ranks tell each other. All processes have the same byte order.
+/// A word of one rank to another. All processes have the same byte order.
 struct Processes::Message {
   enum class Kind : uint32_t { Greets = 1, Comes, Fails, Leaves, Ends };
   Kind kind = Kind::Greets;
@@ -90,7 +90,7 @@ static uint64_t sumOf(const std::vector<uint32_t> &members) {
   return sum.get();
 }
 
-/// Of what has to be equal on all ranks.
+/// The sum of everything that has to be equal on all ranks.
 static uint64_t sumOf(const Part &part) {
   const gpuasync_collective &what = part.what;
   Sum sum;
@@ -244,7 +244,7 @@ void Processes::progress() {
         broken = noMemory;
       }
     }
-    // What was sent to one that has died may never be done.
+    // Messages to a rank that has died may never be done.
     const bool isEnded =
         std::all_of(
             outgoing.begin(), outgoing.end(),

@@ -128,7 +128,7 @@ private:
   Error othersFailure;     ///< of the first one that failed
   std::optional<std::chrono::steady_clock::time_point> limit;
 
-  // Of the thread.
+  // For the thread only.
   Peers peers;
   std::vector<Peer> others; ///< by rank
   std::list<Outgoing> outgoing;

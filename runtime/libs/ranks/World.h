@@ -69,8 +69,9 @@ public:
 
   const uint64_t id;
   const uint32_t count; ///< ranks of the program
-  /// Of the ranks in this process. Open until the world is closed; the last
-  /// reference to that may be a stream's, which cannot close its own context.
+  /// One for each rank in this process. Open until the world is closed; the
+  /// last reference to that may be a stream's, which cannot close its own
+  /// context.
   const std::vector<gpuasync_context *> contexts;
 
   /// The list of `group` (null: all) that has the rank, and its position there.

@@ -450,7 +450,7 @@ public:
     present.push_back(object.get());
     objects.push_back(std::move(object));
   }
-  /// Those that are alive, contexts, which may live again, and streams that
+  /// Objects that are alive, contexts, which may live again, and streams that
   /// still have work.
   const std::vector<Object *> &presentObjects();
   /// Holds a call or a kernel at its gate.

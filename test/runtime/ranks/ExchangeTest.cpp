@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What Exchange.h makes of messages has the bits of what threads compute. Each
+// Collectives by messages (Exchange.h) have the bits that threads compute. Each
 // rank is a thread here, and messages go through memory.
 //===----------------------------------------------------------------------===//
 

@@ -40,7 +40,7 @@ def run(options, way):
         found = re.search(r"death: ([\d.]+)", line)
         if found:
             death = float(found.group(1))
-        # What the thread of MPI says, or the error of the call. Launchers mix lines.
+        # A line of the thread of MPI, or the error of the call. Launchers mix lines.
         for each in re.findall(r"gpu-async: on rank (\d+): rank %d |error: (?:(?!error: ).)*rank %d failed.*?\(on rank (\d+)\)" % (BAD, BAD), line):
             said.setdefault(int("".join(each)), now)
     code = process.wait()
