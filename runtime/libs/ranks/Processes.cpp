@@ -437,16 +437,9 @@ bool Processes::hasFailed(uint64_t sum) {
   });
 }
 
-Error Processes::enqueue(uint32_t rank, const gpuasync_call &call,
-                         std::unique_ptr<Part> part) {
-  std::vector<uint32_t> members;
-  uint32_t position = 0;
-  if (Error error = findMembers(part->what.group, rank, members, position);
-      !error.empty())
-    return error;
-  if (Error error = check(*part, static_cast<uint32_t>(members.size()));
-      !error.empty())
-    return error;
+Error Processes::meet(uint32_t rank, std::vector<uint32_t> members,
+                      uint32_t position, const gpuasync_call &call,
+                      std::unique_ptr<Part> part) {
   std::lock_guard<std::mutex> lock(mutex);
   if (isLeaving)
     return "rank " + std::to_string(rank) + " has left";

@@ -40,8 +40,6 @@ public:
 
   uint32_t rank() const { return mine; }
 
-  Error enqueue(uint32_t rank, const gpuasync_call &call,
-                std::unique_ptr<Part> part) override;
   void arrive(const Arrival &arrival, const char *error) override;
   /// Returns when the others will hear of it, or after a second.
   void leave(uint32_t rank, const char *error) override;
@@ -52,6 +50,8 @@ public:
   void close() override;
 
 private:
+  Error meet(uint32_t rank, std::vector<uint32_t> members, uint32_t position,
+             const gpuasync_call &call, std::unique_ptr<Part> part) override;
   struct Message;
   /// A rank's list in a group: the ranks that meet.
   struct Group {

@@ -66,17 +66,9 @@ static bool areSame(const Part &a, const Part &b) {
          a.memory.sourceCount == b.memory.sourceCount;
 }
 
-Error Threads::enqueue(uint32_t rank, const gpuasync_call &call,
-                       std::unique_ptr<Part> part) {
-  std::vector<uint32_t> members;
-  uint32_t position = 0;
-  if (Error error = findMembers(part->what.group, rank, members, position);
-      !error.empty())
-    return error;
-  if (Error error = check(*part, static_cast<uint32_t>(members.size()));
-      !error.empty())
-    return error;
-
+Error Threads::meet(uint32_t rank, std::vector<uint32_t> members,
+                    uint32_t position, const gpuasync_call &call,
+                    std::unique_ptr<Part> part) {
   Openings openings; // behind the lock
   std::lock_guard<std::mutex> lock(mutex);
   if (left[rank].isGone)

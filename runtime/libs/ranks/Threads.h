@@ -47,13 +47,13 @@ struct Group {
 class Threads : public World {
 public:
   Threads(uint64_t id, std::vector<gpuasync_context *> contexts);
-  Error enqueue(uint32_t rank, const gpuasync_call &call,
-                std::unique_ptr<Part> part) override;
   void arrive(const Arrival &arrival, const char *error) override;
   void leave(uint32_t rank, const char *error) override;
   void close() override;
 
 private:
+  Error meet(uint32_t rank, std::vector<uint32_t> members, uint32_t position,
+             const gpuasync_call &call, std::unique_ptr<Part> part) override;
   struct Left {
     bool isGone = false;
     Error error; ///< empty: it ended well

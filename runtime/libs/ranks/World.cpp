@@ -82,6 +82,19 @@ Error World::findMembers(const gpuasync_group *group, uint32_t rank,
   return {};
 }
 
+Error World::enqueue(uint32_t rank, const gpuasync_call &call,
+                     std::unique_ptr<Part> part) {
+  std::vector<uint32_t> members;
+  uint32_t position = 0;
+  if (Error error = findMembers(part->what.group, rank, members, position);
+      !error.empty())
+    return error;
+  if (Error error = check(*part, static_cast<uint32_t>(members.size()));
+      !error.empty())
+    return error;
+  return meet(rank, std::move(members), position, call, std::move(part));
+}
+
 //===----------------------------------------------------------------------===//
 // One rank
 //===----------------------------------------------------------------------===//

@@ -78,8 +78,8 @@ public:
   Error findMembers(const gpuasync_group *group, uint32_t rank,
                     std::vector<uint32_t> &members, uint32_t &position) const;
   /// The rank comes to its next meeting.
-  virtual Error enqueue(uint32_t rank, const gpuasync_call &call,
-                        std::unique_ptr<Part> part) = 0;
+  Error enqueue(uint32_t rank, const gpuasync_call &call,
+                std::unique_ptr<Part> part);
   /// Its stream is there, or has failed.
   virtual void arrive(const Arrival &arrival, const char *error) = 0;
   /// The rank makes no more collectives; null: it ended well.
@@ -90,6 +90,10 @@ public:
   virtual void close() = 0;
 
 protected:
+  /// The same with the ranks that meet, once the part is right.
+  virtual Error meet(uint32_t rank, std::vector<uint32_t> members,
+                     uint32_t position, const gpuasync_call &call,
+                     std::unique_ptr<Part> part) = 0;
   /// Puts the part's gate on the stream, behind which arrive() is called.
   static Error closeGate(const gpuasync_call &call, const Arrival &arrival,
                          Part &part);
