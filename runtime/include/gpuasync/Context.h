@@ -110,6 +110,14 @@ GPUASYNC_API gpuasync_status *
 gpuasync_context_wait_abandoned(gpuasync_context *context,
                                 double seconds) GPUASYNC_NOEXCEPT;
 
+/// For libraries whose work on the device has failed, where its driver does not
+/// say so. From now on frames on the context end with `error`, and so do waits
+/// for its work, once that has ended: so the library ends its work after this
+/// call. The first error counts. Null is ignored. Waits for nothing. Thread
+/// safe.
+GPUASYNC_API void gpuasync_context_fail(gpuasync_context *context,
+                                        const char *error) GPUASYNC_NOEXCEPT;
+
 /// "cpu", "cuda:0"; lives as long as the context. "" for a null one.
 GPUASYNC_API const char *
 gpuasync_context_device(const gpuasync_context *context) GPUASYNC_NOEXCEPT;
@@ -179,6 +187,9 @@ gpuasync_context_stream_destroy(gpuasync_stream *stream) GPUASYNC_NOEXCEPT;
 /// of a call that gave up is in use until gpuasync_context_wait_abandoned says
 /// otherwise.
 GPUASYNC_API void gpuasync_set_timeout(double seconds) GPUASYNC_NOEXCEPT;
+
+/// The seconds that were set; 0: there is no limit.
+GPUASYNC_API double gpuasync_get_timeout(void) GPUASYNC_NOEXCEPT;
 
 /// Sets how long a host wait on a GPU polls before it sleeps: about five times
 /// as many microseconds (docs/reference/Runtime.md, "Host waits"). First value:

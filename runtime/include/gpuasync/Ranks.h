@@ -25,10 +25,11 @@ extern "C" {
 typedef struct gpuasync_ranks gpuasync_ranks;
 
 /// Makes rank i of `contexts[i]`, for 0 <= i < count. All are of the cpu
-/// device, each only once, and none is a rank already; else
-/// GPUASYNC_INVALID_ARGUMENT. A thread calls functions as a rank in a scope of
-/// its context, and all collectives of a rank come from one thread at a time.
-/// A context that is no rank is the only rank of a program. Thread safe.
+/// device, or of different GPUs of one vendor, each only once, and none is a
+/// rank already; else GPUASYNC_INVALID_ARGUMENT, as where GPUs have no NCCL. A
+/// thread calls functions as a rank in a scope of its context, and all
+/// collectives of a rank come from one thread at a time. A context that is no
+/// rank is the only rank of a program. Thread safe.
 GPUASYNC_API gpuasync_status *
 gpuasync_ranks_create(gpuasync_context *const *contexts, uint32_t count,
                       gpuasync_ranks **out) GPUASYNC_NOEXCEPT;
@@ -38,7 +39,8 @@ gpuasync_ranks_create(gpuasync_context *const *contexts, uint32_t count,
 /// the number of processes. Opens the launcher's MPI library, or the one that
 /// GPU_ASYNC_MPI_LIBRARY names, and initialises it unless the program has, with
 /// MPI_THREAD_MULTIPLE. Waits for all processes to come to this. Once in a
-/// process; the context is of the cpu device. GPUASYNC_UNAVAILABLE: there is no
+/// process; all contexts are of the cpu device, or of different GPUs of one
+/// vendor. GPUASYNC_UNAVAILABLE: there is no
 /// such library, or it failed. Thread safe.
 GPUASYNC_API gpuasync_status *
 gpuasync_ranks_join(gpuasync_context *context, uint32_t *rank, uint32_t *count,

@@ -601,6 +601,14 @@ enum gpuasync_call_flags {
   GPUASYNC_CALL_CAPTURED = 1
 };
 
+/// Results of such a function whose report is all that there is to say.
+enum gpuasync_call_result {
+  GPUASYNC_CALL_FAILED = -0x7fffffff,
+  /// It has waited for as long as host waits may. What is on the device is not
+  /// waited for again.
+  GPUASYNC_CALL_TIMED_OUT = -0x7ffffffe
+};
+
 /// What a function that gpu_async.call names is given first: the device, which
 /// is current, and the stream to enqueue on. Valid until the function returns.
 /// The function enqueues on the call's streams only, or on others that it makes
@@ -639,6 +647,13 @@ gpuasync_call_begin(gpuasync_frame *frame, gpuasync_stream *const *streams,
 /// with what the function reported. Makes the frame's context current again.
 GPUASYNC_API void gpuasync_call_end(gpuasync_frame *frame, int32_t result,
                                     uint32_t site) GPUASYNC_NOEXCEPT;
+
+/// For the function of a call: copies `bytes` bytes of device memory on the
+/// call's first stream; from null: zeros. Not for one with
+/// GPUASYNC_CALL_CAPTURED.
+GPUASYNC_API gpuasync_status *
+gpuasync_call_copy(const gpuasync_call *call, void *destination,
+                   const void *source, uint64_t bytes) GPUASYNC_NOEXCEPT;
 
 /// A call of a library's function of which equal bytes of arguments give equal
 /// work: `function` calls it with those bytes. It is called now, as between the

@@ -17,12 +17,16 @@
 
 using namespace gpuasync;
 
-static void keepReport(const gpuasync_call *call, const char *text) {
-  auto *called = reinterpret_cast<Frame::ActiveLibraryCall *>(
+static Frame::ActiveLibraryCall &activeCall(const gpuasync_call *call) {
+  return *reinterpret_cast<Frame::ActiveLibraryCall *>(
       reinterpret_cast<uintptr_t>(call) -
       offsetof(Frame::ActiveLibraryCall, call));
-  free(called->report);
-  called->report = text ? strdup(text) : nullptr;
+}
+
+static void keepReport(const gpuasync_call *call, const char *text) {
+  Frame::ActiveLibraryCall &called = activeCall(call);
+  free(called.report);
+  called.report = text ? strdup(text) : nullptr;
 }
 
 /// The call begins: what its function is given but for the streams.
@@ -56,7 +60,13 @@ static Status endCall(Frame &frame, int32_t result, const gpuasync_site *site) {
   free(std::exchange(frame.libraryCall.several, nullptr));
   frame.libraryCall.span.end(HostKind::Library, "call", site);
   Status status;
-  if (result)
+  if (report &&
+      (result == GPUASYNC_CALL_FAILED || result == GPUASYNC_CALL_TIMED_OUT))
+    status =
+        makeStatus(result == GPUASYNC_CALL_TIMED_OUT ? GPUASYNC_TIMEOUT
+                                                     : GPUASYNC_DRIVER_ERROR,
+                   "%s", report);
+  else if (result)
     status = makeStatus(GPUASYNC_DRIVER_ERROR,
                         "the library's function returned %d%s%s", result,
                         report ? ": " : "", report ? report : "");
@@ -166,6 +176,24 @@ static bool ownsAll(Frame &frame, Stream *const *streams, uint32_t count,
   return true;
 }
 
+/// `stream` is one of an open library call.
+static Status copyInCall(Stream &stream, void *destination, const void *source,
+                         uint64_t bytes) {
+  Device &device = *stream.use->device;
+  const gpuasync_site *site = stream.newest();
+  RETURN_IF_ERROR(device.resume());
+  if (source)
+    return device.submit(stream.native,
+                         Command(ByteCopy{destination, source, bytes}, site));
+  StridedFill zeros;
+  zeros.destination = destination;
+  zeros.sizes[0] = static_cast<int64_t>(bytes);
+  zeros.strides[0] = 1;
+  zeros.rank = 1;
+  zeros.elementBytes = 1;
+  return device.submit(stream.native, Command(zeros, site));
+}
+
 static Status enqueueHost(gpuasync_stream &stream,
                           int32_t (*function)(void *arguments),
                           const void *arguments, uint64_t bytes) {
@@ -240,6 +268,21 @@ void gpuasync_call_replayable(
   if (const gpuasync_call *call =
           gpuasync_call_begin(memory, streams, count, siteIndex))
     gpuasync_call_end(memory, function(call, arguments), siteIndex);
+}
+
+gpuasync_status *gpuasync_call_copy(const gpuasync_call *call,
+                                    void *destination, const void *source,
+                                    uint64_t bytes) noexcept {
+  if (!call || (bytes && !destination))
+    return nullArgument("gpuasync_call_copy").release();
+  return entry([&]() -> Status {
+    if (call->flags & GPUASYNC_CALL_CAPTURED)
+      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                        "gpuasync_call_copy: the call is captured");
+    return bytes ? copyInCall(*activeCall(call).streams()[0], destination,
+                              source, bytes)
+                 : Status();
+  });
 }
 
 gpuasync_status *

@@ -161,10 +161,8 @@ static Status bindToPin(DeviceUse &use) {
   use.slot = slot;
   use.context = context;
   use.device = context->driver.get();
-  return __builtin_expect(
-             context->lost.load(std::memory_order_relaxed) != nullptr, 0)
-             ? context->check()
-             : Status();
+  return __builtin_expect(context->hasFailed(), 0) ? context->check()
+                                                   : Status();
 }
 
 /// Brings a device, whose context is current, to where the function begins.
@@ -610,6 +608,11 @@ static void leave(Frame &frame) {
   if (__builtin_expect(frame.timedPass.end != nullptr, 0))
     frame.timedPass.end(frame, /*waited=*/false);
   if (frame.current) {
+    // Work that the frame has not waited for may have been ended by a failure.
+    frame.forEachDevice([&](DeviceUse &use) {
+      if (__builtin_expect(use.context->hasFailed(), 0))
+        frame.fail(use.context->checkFailure(), nullptr);
+    });
     if (__builtin_expect(holdsAny(frame), 0))
       giveBack(frame);
     if (__builtin_expect(frame.current != &frame.first, 0))

@@ -45,6 +45,7 @@ Status gpuasync_context::check() {
   if (!refused.ok())
     return refused;
   RETURN_IF_ERROR(checkLost());
+  RETURN_IF_ERROR(checkFailure());
   if (state.load(std::memory_order_acquire) != State::Open)
     return makeStatus(GPUASYNC_SHUT_DOWN, "the context was closed");
   return Status();
@@ -185,6 +186,12 @@ gpuasync_status *gpuasync_context_wait_abandoned(gpuasync_context *context,
            return first;
          })
       .release();
+}
+
+void gpuasync_context_fail(gpuasync_context *context,
+                           const char *error) noexcept {
+  if (context)
+    context->noteFailure(error && *error ? error : "an error without a text");
 }
 
 const char *gpuasync_context_device(const gpuasync_context *context) noexcept {
@@ -328,6 +335,7 @@ gpuasync_context_stream_synchronize(gpuasync_stream *stream) noexcept {
     stream->isOverdue.store(!done, std::memory_order_relaxed);
     if (!done)
       return timedOut(deadline, "", context.streams.listUnfinished(*stream));
+    RETURN_IF_ERROR(context.checkFailure());
     return context.hostCopies->finishOrphans();
   });
   return waitInExit(context, result, [&](int64_t timeoutNs, bool &done) {
@@ -351,6 +359,11 @@ void gpuasync_context_stream_destroy(gpuasync_stream *stream) noexcept {
 
 void gpuasync_set_timeout(double seconds) noexcept {
   process().timeoutNs.store(seconds > 0 ? toNanoseconds(seconds, 1e9) : -1);
+}
+
+double gpuasync_get_timeout() noexcept {
+  const int64_t ns = process().timeoutNs.load(std::memory_order_relaxed);
+  return ns > 0 ? static_cast<double>(ns) / 1e9 : 0;
 }
 
 void gpuasync_set_spin(double microseconds) noexcept {

@@ -46,7 +46,24 @@ void ContextPools::attach(Tracer &tracer) {
   driver.use(driver.traced());
 }
 
-ContextPools::~ContextPools() { gpuasync_status_free(lost.load()); }
+ContextPools::~ContextPools() {
+  gpuasync_status_free(lost.load());
+  gpuasync_status_free(failure.load());
+}
+
+Status ContextPools::checkFailure() {
+  gpuasync_status *first = failure.load(std::memory_order_acquire);
+  return first ? makeStatus(GPUASYNC_DRIVER_ERROR, "%s",
+                            gpuasync_status_get_message(first))
+               : Status();
+}
+
+void ContextPools::noteFailure(const char *error) {
+  gpuasync_status *expected = nullptr;
+  Status kept = makeStatus(GPUASYNC_DRIVER_ERROR, "%s", error);
+  if (failure.compare_exchange_strong(expected, kept.get()))
+    (void)kept.release();
+}
 
 Status ContextPools::checkLost() {
   gpuasync_status *first = lost.load(std::memory_order_acquire);

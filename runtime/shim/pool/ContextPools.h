@@ -36,6 +36,9 @@ struct ContextPools {
   DriverSlot driver;
   /// The device's first fault; frames fail with it from then on.
   std::atomic<gpuasync_status *> lost{nullptr};
+  /// The first error of a library's work that the driver does not know of.
+  /// Frames and waits fail with it from then on, and the device serves.
+  std::atomic<gpuasync_status *> failure{nullptr};
   /// More than 0: something waits for an idle context.
   std::atomic<uint32_t> retiredCount{0};
   /// A call that ends with an error may leave work on the device that goes on
@@ -71,13 +74,28 @@ struct ContextPools {
   void attach(Tracer &tracer);
   /// The error of a lost device, or Ok.
   Status checkLost();
+  /// Whether `lost` or `failure` is there.
+  bool hasFailed() const {
+    return (reinterpret_cast<uintptr_t>(lost.load(std::memory_order_relaxed)) |
+            reinterpret_cast<uintptr_t>(
+                failure.load(std::memory_order_relaxed))) != 0;
+  }
+  /// The failure, or Ok.
+  Status checkFailure();
+  void noteFailure(const char *error);
   /// Remembers a device fault; passes the status on.
   Status noteFault(Status status);
   /// A host wait, whose fault is remembered.
   Status wait(const Timepoint &point, const Deadline &deadline, bool &done) {
     Status status = timepoints.wait(point, deadline, done);
-    return __builtin_expect(status.ok(), 1) ? std::move(status)
-                                            : noteFault(std::move(status));
+    if (__builtin_expect(!status.ok(), 0))
+      return noteFault(std::move(status));
+    // The work may have ended because it failed.
+    return __builtin_expect(failure.load(std::memory_order_acquire) != nullptr,
+                            0) &&
+                   done
+               ? checkFailure()
+               : Status();
   }
 
 protected:

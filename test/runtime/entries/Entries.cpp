@@ -263,6 +263,14 @@ void addFrameEntries(Table &table) {
     call->report(call, "a text");
     gpuasync_call_end(f, 0, SITE("op"));
   });
+  add("gpuasync_call_copy", [](World &w, gpuasync_frame *f) {
+    const gpuasync_call *call =
+        gpuasync_call_begin(f, &w.stream, 1, SITE("op"));
+    if (!call)
+      return;
+    Status status(gpuasync_call_copy(call, w.x, nullptr, 4096));
+    gpuasync_call_end(f, 0, SITE("op"));
+  });
   add("gpuasync_call_replayable", [](World &w, gpuasync_frame *f) {
     gpuasync_call_replayable(
         f, &w.stream, 1,
@@ -679,6 +687,14 @@ void addEntriesOfPrograms(Table &table) {
   });
   add("gpuasync_set_timeout", serves, [](World &) {
     gpuasync_set_timeout(0.05);
+    return Status();
+  });
+  add("gpuasync_get_timeout", serves, [](World &) {
+    (void)gpuasync_get_timeout();
+    return Status();
+  });
+  add("gpuasync_context_fail", serves, [](World &) {
+    gpuasync_context_fail(nullptr, "a text");
     return Status();
   });
   add("gpuasync_set_spin", serves, [](World &) {

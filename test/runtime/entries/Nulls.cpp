@@ -107,6 +107,13 @@ std::vector<NullCall> makeCalls() {
   ENTRY(gpuasync_stream_native, "-r", &w.frame, w.stream, 0);
   ENTRY(gpuasync_call_begin, "-r", &w.frame, &w.stream, 1, 0);
   ENTRY(gpuasync_call_end, "-", &w.frame, 0, 0);
+  add("gpuasync_call_copy", "rrm", [](W &w, int which, Status &said) {
+    const gpuasync_call *call = gpuasync_call_begin(&w.frame, &w.stream, 1, 0);
+    const bool found =
+        withNull(which, said, &gpuasync_call_copy, call, w.x, w.x, 64);
+    gpuasync_call_end(&w.frame, 0, 0);
+    return found;
+  });
   ENTRY(
       gpuasync_call_replayable, "-rrr", &w.frame, &w.stream, 1,
       [](const gpuasync_call *, const void *) -> int32_t { return 0; }, words,
@@ -285,6 +292,8 @@ std::vector<NullCall> makeCalls() {
   ENTRY(gpuasync_context_stream_synchronize, "r", w.callers);
   ENTRY(gpuasync_context_stream_destroy, "m", w.callers);
   ENTRY(gpuasync_set_timeout, "", 0);
+  ENTRY(gpuasync_get_timeout, "");
+  ENTRY(gpuasync_context_fail, "mm", nullptr, "a text");
   ENTRY(gpuasync_set_spin, "", 50);
   ENTRY(gpuasync_set_cpu_schedule, "r", "fair");
   ENTRY(gpuasync_set_play, "r", "streams");
