@@ -94,10 +94,31 @@ static std::vector<std::string> targetsOf(StringRef wanted,
   return {};
 }
 
+/// "cuda:1" for "cuda" or "auto", of the second process; processes share GPUs
+/// only where there are too few. Else as it is.
+static std::string ofProcess(StringRef wanted, ArrayRef<Device> devices,
+                             unsigned local) {
+  std::string named = resolve(wanted);
+  StringRef name = named;
+  std::vector<StringRef> alike;
+  StringRef of;
+  for (const Device &device : devices) {
+    const DeviceKind *kind = findDeviceKind(device.device);
+    if (!device.why.empty() || !kind || !(of.empty() || of == kind->device) ||
+        !(name.empty() || name == "auto" || name == kind->device))
+      continue;
+    if (!kind->hasChips() && of.empty())
+      return wanted.str();
+    of = kind->device;
+    alike.push_back(device.device);
+  }
+  return alike.empty() ? wanted.str() : alike[local % alike.size()].str();
+}
+
 DeviceStart::DeviceStart(std::string device, std::string what,
-                         std::string listing)
+                         std::string listing, unsigned local)
     : wanted(std::move(device)), what(std::move(what)),
-      listing(std::move(listing)) {
+      listing(std::move(listing)), local(local) {
   Error refused = thread.start([this] { run(); });
   if (!refused)
     return;
@@ -117,6 +138,8 @@ void DeviceStart::run() {
   std::vector<Device> found;
   if (targets.empty()) {
     found = allDevices();
+    if (local)
+      wanted = ofProcess(wanted, found, local);
     targets = targetsOf(wanted, found);
   }
   {

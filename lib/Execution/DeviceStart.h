@@ -51,8 +51,10 @@ class DeviceStart {
 public:
   /// Starts opening `device`, as --device has it; where the system gives no
   /// thread, opens it. Messages begin with `what` and the device; `listing` is
-  /// how the user lists the devices.
-  DeviceStart(std::string device, std::string what, std::string listing);
+  /// how the user lists the devices. A GPU without a number is that of the
+  /// process, the `local`th one of this machine.
+  DeviceStart(std::string device, std::string what, std::string listing,
+              unsigned local = 0);
   /// Waits until the thread has ended.
   ~DeviceStart();
   DeviceStart(const DeviceStart &) = delete;
@@ -74,7 +76,9 @@ private:
   /// Returns the DeviceError of a device that was not opened.
   llvm::Error error();
 
-  const std::string wanted, what, listing;
+  std::string wanted; ///< constant once `listed`
+  const std::string what, listing;
+  const unsigned local;
   std::mutex mutex;
   std::condition_variable changed;
   bool listed = false, opened = false;

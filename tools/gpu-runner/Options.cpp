@@ -60,8 +60,8 @@ Where and how
   --device=DEVICE          auto|cpu|cuda[:N]|hip[:N] (default: auto)
   --list-devices           say which devices there are
   --ranks=N                call the program on N ranks, threads with a cpu device
-                           each; %r in --input, --output and --expect is the
-                           number of the rank
+                           or a GPU each; %r in --input, --output and --expect
+                           is the number of the rank
   --resident=N,N-M         these arguments, counted from 0, stay on the device
                            between calls, as if they had the attribute
                            gpu_async.resident
@@ -228,8 +228,15 @@ std::optional<Launched> findLaunched() {
     if (rankText && countText &&
         !StringRef(*rankText).getAsInteger(10, found.rank) &&
         !StringRef(*countText).getAsInteger(10, found.count) &&
-        found.rank < found.count)
+        found.rank < found.count) {
+      found.local = found.rank;
+      for (const char *local :
+           {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"})
+        if (const auto text = mlir::gpuasync::getVariable(local);
+            text && !StringRef(*text).getAsInteger(10, found.local))
+          break;
       return found;
+    }
   }
   return {};
 }

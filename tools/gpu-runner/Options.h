@@ -25,6 +25,7 @@ enum class LeakCheck { List, Error };
 /// This process among those that a launcher of MPI started.
 struct Launched {
   unsigned rank, count;
+  unsigned local = 0; ///< the rank among those of this machine
 };
 /// The words of mpirun, mpiexec or srun in the environment; none: none of them
 /// started this process.

@@ -50,11 +50,10 @@ Error Ranks::open(gpuasync::Context first, unsigned count) {
   all.push_back(std::move(first));
   if (count == 1)
     return Error::success();
-  StringRef device = gpuasync_context_device(all[0].get());
-  if (device != "cpu")
-    return createStringError("--ranks=" + Twine(count) +
-                             ": ranks are of the cpu device only, not of " +
-                             device + "; add --device=cpu");
+  auto [driver, number] =
+      StringRef(gpuasync_context_device(all[0].get())).split(':');
+  unsigned next = 0; // of the devices behind the first
+  (void)number.getAsInteger(10, next);
   auto *create = FIND(gpuasync_ranks_create);
   if (!create)
     return createStringError("--ranks=" + Twine(count) +
@@ -63,10 +62,14 @@ Error Ranks::open(gpuasync::Context first, unsigned count) {
   std::vector<gpuasync_context *> raw = {all[0].get()};
   while (all.size() < count) {
     gpuasync::Context context;
+    const std::string device =
+        driver.str() + (number.empty() ? "" : ":" + utostr(++next));
     if (gpuasync::Status opened =
-            gpuasync::Context::open(device.data(), context);
+            gpuasync::Context::open(device.c_str(), context);
         !opened.ok())
-      return toError(opened);
+      return createStringError(
+          "--ranks=" + Twine(count) +
+          ": each rank has a device of its own: " + opened.message());
     raw.push_back(context.get());
     all.push_back(std::move(context));
   }
@@ -75,12 +78,6 @@ Error Ranks::open(gpuasync::Context first, unsigned count) {
 }
 
 Error Ranks::join(gpuasync::Context context, const Launched &launched) {
-  StringRef device = gpuasync_context_device(context.get());
-  if (device != "cpu")
-    return createStringError(
-        "a launcher of MPI started " + Twine(launched.count) +
-        " processes, and ranks are of the cpu device only, not of " + device +
-        "; add --device=cpu, or --ranks=1 for programs that do not meet");
   auto *join = FIND(gpuasync_ranks_join);
   if (!join)
     return createStringError("libgpuasync_ranks.so, which ranks need, is not "

@@ -2,8 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// --ranks: contexts of the cpu device, each with a thread that calls the
-// program. Under a launcher of MPI this process is one rank.
+// --ranks: contexts, each of a GPU of its own or of the cpu device, and each
+// with a thread that calls the program. Under a launcher of MPI this process is
+// one rank.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_TOOLS_GPURUNNER_RANKS_H
@@ -31,7 +32,8 @@ class Ranks {
 public:
   Ranks() = default;
   Ranks(const Ranks &) = delete;
-  /// Threads: rank 0 has the context `first`; opens contexts for the others.
+  /// Threads: rank 0 has the context `first`; opens contexts for the others,
+  /// of the cpu device or of the GPUs that follow.
   llvm::Error open(gpuasync::Context first, unsigned count);
   /// Processes: the rank of this one has the context. Waits for the others.
   llvm::Error join(gpuasync::Context context, const Launched &launched);

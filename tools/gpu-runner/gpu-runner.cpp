@@ -326,9 +326,14 @@ Error Run::compile(const gpuasync::KeyBuilder &job) {
   program->timing.mode = options.compile.timing;
   if (Error error = program->parse(std::move(input), nameOf(options)))
     return error;
-  if (options.ranksHere() > 1)
-    if (Error error = program->refuseKernelVariables())
+  if (options.ranksHere() > 1) {
+    if (Error error = findTargets())
       return error;
+    // Each GPU has its own.
+    if (is_contained(targets, mlir::gpuasync::cpuDevice.target))
+      if (Error error = program->refuseKernelVariables())
+        return error;
+  }
   if (Error error = program->markResidents(options.compile.entryPoint,
                                            options.compile.residents))
     return error;
@@ -459,7 +464,8 @@ Error Run::prepare() {
   // One of the words that it knows.
   gpuasync_status_free(
       gpuasync_set_play(mlir::gpuasync::getWord(*options.compile.play).data()));
-  device.emplace(options.device, "--device=", "gpu-runner --list-devices");
+  device.emplace(options.device, "--device=", "gpu-runner --list-devices",
+                 options.launched ? options.launched->local : 0);
   targets = options.compile.targets;
   if (targets.empty())
     targets = DeviceStart::knownTargets(options.device);
@@ -745,7 +751,16 @@ static int run(int argc, char **argv) {
   return Run(*options).run();
 }
 
+/// NCCL reads them when it is first used; there is one thread yet. Programs of
+/// NVLink multicast can put a host's GPUs out of service. Memory of our pools
+/// is not mapped on the other GPUs of the process.
+static void setVariablesOfNccl() {
+  setenv("NCCL_NVLS_ENABLE", "0", /*replace=*/0);
+  setenv("NCCL_P2P_DIRECT_DISABLE", "1", /*replace=*/0);
+}
+
 int gpurunner::runMain(int argc, char **argv) {
+  setVariablesOfNccl();
   installCrashHandlers();
   gpuasync::removeFilesOnSignals();
   mlir::gpuasync::setTemporaryFileListener([](const char *path, bool isThere) {

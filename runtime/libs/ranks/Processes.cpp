@@ -7,6 +7,9 @@
 
 #include "libs/ranks/Processes.h"
 
+#include "libs/ranks/Limit.h"
+#include "libs/ranks/Nap.h"
+
 #include <algorithm>
 #include <future>
 #include <signal.h>
@@ -36,6 +39,7 @@ struct Processes::Message {
   uint64_t group = 0;    ///< the sum of its members
   uint64_t number = 0;   ///< Comes: of the meeting
   uint64_t what = 0;     ///< Comes: the sum of what has to be equal
+  Communicator::Id id{}; ///< Comes: of the first meeting, on GPUs
   char text[480] = {};   ///< the collective, the error or the address
 
   void set(const std::string &value) {
@@ -66,21 +70,6 @@ public:
 private:
   uint64_t sum = 0xcbf29ce484222325;
 };
-
-/// Waits between two looks: briefly at first, and then less and less of the
-/// processor's time.
-class Nap {
-public:
-  void take() {
-    if (++taken < 32)
-      return std::this_thread::yield();
-    std::this_thread::sleep_for(
-        microseconds(std::min<uint64_t>(20 + taken / 8, 1000)));
-  }
-
-private:
-  uint64_t taken = 0;
-};
 } // namespace
 
 static uint64_t sumOf(const std::vector<uint32_t> &members) {
@@ -107,14 +96,14 @@ static uint64_t sumOf(const Part &part) {
 // The beginning and the end
 //===----------------------------------------------------------------------===//
 
-Processes::Processes(uint64_t id, gpuasync_context *context,
+Processes::Processes(uint64_t id, gpuasync_context *context, const Nccl *nccl,
                      std::unique_ptr<Mpi> given)
-    : World(id, given->count, {context}), mine(given->rank),
+    : World(id, given->count, {context}, nccl), mine(given->rank),
       mpi(std::move(given)), others(count) {}
 
 Processes::~Processes() = default;
 
-Error Processes::join(uint64_t id, gpuasync_context *context,
+Error Processes::join(uint64_t id, gpuasync_context *context, const Nccl *nccl,
                       std::shared_ptr<Processes> &out) {
   std::promise<Error> answer;
   std::future<Error> answered = answer.get_future();
@@ -125,13 +114,13 @@ Error Processes::join(uint64_t id, gpuasync_context *context,
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
-    thread = std::thread([&made, &answer, id, context] {
+    thread = std::thread([&made, &answer, id, context, nccl] {
       std::shared_ptr<Processes> world; // in use until the thread's end
       try {
         std::unique_ptr<Mpi> mpi;
         Error error = Mpi::open(mpi);
         if (error.empty()) {
-          world.reset(new Processes(id, context, std::move(mpi)));
+          world.reset(new Processes(id, context, nccl, std::move(mpi)));
           error = world->greet();
         }
         if (error.empty())
@@ -344,6 +333,8 @@ void Processes::setGone(Peer &peer, Error with) {
   peer.isGone = true;
   peer.goneWith = std::move(with);
   std::lock_guard<std::mutex> lock(mutex);
+  if (nccl && !peer.goneWith.empty())
+    abortGroupsOf(static_cast<uint32_t>(&peer - others.data()), peer.goneWith);
   ++othersGone;
   if (othersFailure.empty())
     othersFailure = peer.goneWith;
@@ -438,15 +429,29 @@ bool Processes::hasFailed(uint64_t sum) {
 }
 
 Error Processes::meet(uint32_t rank, std::vector<uint32_t> members,
-                      uint32_t position, const gpuasync_call &call,
+                      uint32_t position, Call &call,
                       std::unique_ptr<Part> part) {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::unique_lock<std::mutex> lock(mutex);
   if (isLeaving)
     return "rank " + std::to_string(rank) + " has left";
   const uint32_t index = findGroup(std::move(members), position);
   Group &group = *groups[index];
   if (!group.failure.empty())
     return describe(*part) + ": " + group.failure;
+  if (nccl) {
+    const Part given = *part;
+    if (!group.next && !position)
+      if (Error error = Communicator::makeId(*nccl, group.id); !error.empty())
+        return describe(*part) + ": " + error;
+    jobs.push_back({index, group.next++, std::move(part), true, {}});
+    changed.notify_all();
+    Error error = begin(lock, group, call, given);
+    if (error.empty())
+      return {};
+    error = describe(given) + ": " + error;
+    abortGroup(group, failureOf(rank, error));
+    return error;
+  }
   jobs.push_back({index, group.next, std::move(part), false, {}});
   Job &job = jobs.back();
   // The stream cannot arrive before the lock is given back, with its gate.
@@ -456,6 +461,59 @@ Error Processes::meet(uint32_t rank, std::vector<uint32_t> members,
   else
     jobs.pop_back();
   return error;
+}
+
+Error Processes::createCommunicator(std::unique_lock<std::mutex> &lock,
+                                    Group &group, Call &call) {
+  const Limit limit;
+  const auto isOver = [&] { return group.hasMet || !group.failure.empty(); };
+  call.isLate = !limit.wait(lock, changed, isOver);
+  if (call.isLate)
+    return limit.describe() + "; not all ranks are there";
+  if (!group.failure.empty())
+    return group.failure;
+  std::shared_ptr<Communicator> made;
+  lock.unlock();
+  Error error = Communicator::create(
+      *nccl, group.id, static_cast<uint32_t>(group.members.size()),
+      group.position, [&] { return group.isAborted.load() || limit.isOver(); },
+      made);
+  lock.lock();
+  group.communicator = std::move(made);
+  // Whoever aborted has not seen it.
+  if (!group.failure.empty()) {
+    abortGroup(group, group.failure);
+    return group.failure;
+  }
+  call.isLate = !error.empty() && limit.isOver();
+  return call.isLate ? limit.describe() + ": " + error : error;
+}
+
+Error Processes::begin(std::unique_lock<std::mutex> &lock, Group &group,
+                       Call &call, const Part &part) {
+  if (!group.communicator)
+    if (Error error = createCommunicator(lock, group, call); !error.empty())
+      return error;
+  const std::shared_ptr<Communicator> communicator = group.communicator;
+  lock.unlock();
+  Error error = communicator->enqueue(call.given, part);
+  lock.lock();
+  return error.empty() || group.failure.empty() ? error : group.failure;
+}
+
+void Processes::abortGroup(Group &group, const Error &error) {
+  if (group.failure.empty())
+    group.failure = error;
+  group.isAborted = true;
+  if (auto communicator = std::exchange(group.communicator, nullptr))
+    abort(contexts[0], std::move(communicator), group.failure);
+  changed.notify_all();
+}
+
+void Processes::abortGroupsOf(uint32_t rank, const Error &error) {
+  for (const auto &group : groups)
+    if (std::count(group->members.begin(), group->members.end(), rank))
+      abortGroup(*group, error);
 }
 
 void Processes::arrive(const Arrival &arrival, const char *error) {
@@ -476,6 +534,8 @@ void Processes::leave(uint32_t rank, const char *error) {
   isLeaving = true;
   if (error)
     leftWith = *error ? error : "an error without a text";
+  if (nccl && error)
+    abortGroupsOf(mine, failureOf(mine, leftWith));
   changed.notify_all();
   changed.wait_for(lock, std::chrono::seconds(1), [&] { return hasLeft; });
 }
@@ -492,6 +552,15 @@ Error Processes::wait() {
 
 void Processes::close() {
   leave(mine, nullptr);
+  std::vector<std::shared_ptr<Communicator>> communicators;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    for (const auto &group : groups)
+      if (auto communicator = std::exchange(group->communicator, nullptr))
+        communicators.push_back(std::move(communicator));
+  }
+  Communicator::finish(communicators);
+  waitForAborts();
   {
     std::lock_guard<std::mutex> lock(mutex);
     isClosing = true;
@@ -512,13 +581,13 @@ void Processes::close() {
 
 void Processes::run(Job &job) {
   Group *group = nullptr;
+  Error error;
   {
     std::lock_guard<std::mutex> lock(mutex);
     group = groups[job.group].get();
-  }
-  Error error;
-  try {
     error = group->failure;
+  }
+  try {
     if (error.empty() && !job.error.empty()) {
       error = failureOf(mine, job.error);
       Message message;
@@ -529,7 +598,7 @@ void Processes::run(Job &job) {
     } else if (error.empty()) {
       peers.begin("#" + std::to_string(++begun) + " " + describe(*job.part));
       error = gather(job, *group);
-      if (error.empty()) {
+      if (error.empty() && !nccl) {
         moving = group;
         error = mover.run(*job.part, group->position,
                           static_cast<uint32_t>(group->members.size()), *this);
@@ -547,29 +616,31 @@ void Processes::end(Job &job, Error error) {
   std::lock_guard<std::mutex> lock(mutex);
   Group &group = *groups[job.group];
   openings.add(*job.part, error);
-  if (!error.empty() && group.failure.empty()) {
+  if (!error.empty() && nccl)
+    abortGroup(group, error);
+  else if (!error.empty() && group.failure.empty())
     group.failure = std::move(error);
-    for (Peer &peer : others)
-      peer.comes.erase(std::remove_if(peer.comes.begin(), peer.comes.end(),
-                                      [&](const Message &message) {
-                                        return message.group == group.sum;
-                                      }),
-                       peer.comes.end());
-  }
   jobs.erase(std::find_if(jobs.begin(), jobs.end(),
                           [&](const Job &each) { return &each == &job; }));
 }
 
-Error Processes::gather(const Job &job, const Group &group) {
+Error Processes::gather(const Job &job, Group &group) {
   Message own;
   own.kind = Message::Kind::Comes;
   own.group = group.sum;
   own.number = job.number;
-  own.what = sumOf(*job.part);
-  own.set(describe(*job.part));
+  own.what = sumOf(*job.part) + (nccl ? 1 : 0);
+  own.set(describe(*job.part) + (nccl ? " (on a GPU)" : ""));
+  own.id = group.id;
   tellAll(group.members, own);
   for (Nap nap;; nap.take()) {
     look();
+    forgetFailed();
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      if (!group.failure.empty())
+        return group.failure;
+    }
     bool isComplete = true;
     Error error = compare(job, group, own, isComplete);
     if (error.empty() && !broken.empty())
@@ -581,10 +652,23 @@ Error Processes::gather(const Job &job, const Group &group) {
     if (isOutOfTime())
       return "the ranks were released";
   }
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (group.position && !group.hasMet)
+      group.id = others[group.members[0]].comes.front().id;
+    group.hasMet = true;
+    changed.notify_all();
+  }
   for (uint32_t rank : group.members)
     if (rank != mine)
       others[rank].comes.pop_front();
   return {};
+}
+
+void Processes::forgetFailed() {
+  for (Peer &peer : others)
+    while (!peer.comes.empty() && hasFailed(peer.comes.front().group))
+      peer.comes.pop_front();
 }
 
 Error Processes::compare(const Job &job, const Group &group, const Message &own,

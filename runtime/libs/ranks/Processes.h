@@ -9,6 +9,10 @@
 // that has said that it comes takes part, whatever happens to it later, unless
 // its process dies. So all ranks decide in the same way whether a collective
 // takes place.
+//
+// On GPUs a rank tells the others when it enqueues, and goes on: NCCL moves the
+// data. If something differs, or a rank fails or dies, what waits is aborted.
+// At the first meeting of a group the ranks wait for each other on the host.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_LIBS_RANKS_PROCESSES_H
@@ -16,6 +20,7 @@
 
 #include "libs/ranks/Exchange.h"
 #include "libs/ranks/Mpi.h"
+#include "libs/ranks/Nccl.h"
 #include "libs/ranks/Peers.h"
 
 #include <chrono>
@@ -34,7 +39,7 @@ class Processes : public World, private Channel {
 public:
   /// Makes the context this process's rank among those that the launcher
   /// started, which all come to this. Once in a process.
-  static Error join(uint64_t id, gpuasync_context *context,
+  static Error join(uint64_t id, gpuasync_context *context, const Nccl *nccl,
                     std::shared_ptr<Processes> &out);
   ~Processes() override;
 
@@ -51,7 +56,7 @@ public:
 
 private:
   Error meet(uint32_t rank, std::vector<uint32_t> members, uint32_t position,
-             const gpuasync_call &call, std::unique_ptr<Part> part) override;
+             Call &call, std::unique_ptr<Part> part) override;
   struct Message;
   /// A rank's list in a group: the ranks that meet.
   struct Group {
@@ -60,6 +65,11 @@ private:
     uint64_t sum;      ///< of the members: its name in messages
     uint64_t next = 0; ///< the number of the next meeting
     Error failure;     ///< why no rank meets here any more
+    // On GPUs.
+    bool hasMet = false; ///< all ranks have come to the first meeting
+    Communicator::Id id = {};
+    std::shared_ptr<Communicator> communicator;
+    std::atomic<bool> isAborted{false};
   };
   /// A collective that has been enqueued.
   struct Job {
@@ -83,10 +93,20 @@ private:
   };
   struct Outgoing;
 
-  Processes(uint64_t id, gpuasync_context *context, std::unique_ptr<Mpi> mpi);
+  Processes(uint64_t id, gpuasync_context *context, const Nccl *nccl,
+            std::unique_ptr<Mpi> mpi);
   uint32_t findGroup(std::vector<uint32_t> members, uint32_t position);
   /// No rank meets there any more.
   bool hasFailed(uint64_t sum);
+
+  // On GPUs, with the mutex.
+  Error begin(std::unique_lock<std::mutex> &lock, Group &group, Call &call,
+              const Part &part);
+  Error createCommunicator(std::unique_lock<std::mutex> &lock, Group &group,
+                           Call &call);
+  /// No rank meets in the group any more, nor do those whose collectives run.
+  void abortGroup(Group &group, const Error &error);
+  void abortGroupsOf(uint32_t rank, const Error &error);
 
   // On the thread.
   Error greet();
@@ -104,7 +124,9 @@ private:
   void sayThatItLeft();
   void run(Job &job);
   /// Waits until all members have come; says why they will not.
-  Error gather(const Job &job, const Group &group);
+  Error gather(const Job &job, Group &group);
+  /// What ranks came with in groups that have failed.
+  void forgetFailed();
   Error compare(const Job &job, const Group &group, const Message &own,
                 bool &isComplete);
   void end(Job &job, Error error);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "gpuasync/Context.h"
+#include "libs/ranks/Nccl.h"
 #include "libs/ranks/Processes.h"
 #include "libs/ranks/Registry.h"
 #include "libs/ranks/Threads.h"
@@ -221,26 +222,52 @@ static Error guarded(Body body) noexcept {
   }
 }
 
-static Error checkDevice(gpuasync_context *context, uint32_t rank) {
-  if (context && strcmp(gpuasync_context_device(context), "cpu") == 0)
-    return {};
-  return "rank " + std::to_string(rank) + " is of device '" +
-         gpuasync_context_device(context) +
-         "': ranks are of the cpu device only";
+/// "cuda" of "cuda:0".
+static std::string driverOf(const gpuasync_context *context) {
+  const std::string device = gpuasync_context_device(context);
+  return device.substr(0, device.find(':'));
+}
+
+/// What moves data between the ranks; null: on the cpu device.
+static Error findNccl(gpuasync_context *const *contexts, uint32_t count,
+                      const Nccl *&out) {
+  out = nullptr;
+  std::set<std::string> devices;
+  for (uint32_t i = 0; i < count; ++i) {
+    const std::string device = gpuasync_context_device(contexts[i]),
+                      driver = driverOf(contexts[i]);
+    const auto wrong = [&](const std::string &why) {
+      return "rank " + std::to_string(i) + " is of device '" + device +
+             "': " + why;
+    };
+    if (device.empty())
+      return wrong("there is no context");
+    if (driver != driverOf(contexts[0]))
+      return wrong("rank 0 is of device '" +
+                   std::string(gpuasync_context_device(contexts[0])) +
+                   "', and all ranks are of one kind");
+    if (driver == "cpu")
+      continue;
+    if (!devices.insert(device).second)
+      return wrong("another rank has it; each rank on a GPU has its own");
+  }
+  const std::string driver = driverOf(contexts[0]);
+  return driver == "cpu" ? Error() : Nccl::find(driver, out);
 }
 
 static Error create(gpuasync_context *const *contexts, uint32_t count,
                     gpuasync_ranks *&out) {
   if (!contexts || !count)
     return "gpuasync_ranks_create: no contexts";
-  for (uint32_t i = 0; i < count; ++i)
-    if (Error error = checkDevice(contexts[i], i); !error.empty())
-      return error;
+  const Nccl *nccl = nullptr;
+  if (Error error = findNccl(contexts, count, nccl); !error.empty())
+    return error;
   auto made = std::make_unique<gpuasync_ranks>();
   Registry &all = registry();
   std::lock_guard<std::mutex> lock(all.mutex);
   made->world = std::make_shared<Threads>(
-      all.made++, std::vector<gpuasync_context *>(contexts, contexts + count));
+      all.made++, std::vector<gpuasync_context *>(contexts, contexts + count),
+      nccl);
   const uint64_t id = made->world->id;
   uint32_t added = 0;
   const auto takeBack = [&] {
@@ -268,7 +295,8 @@ static Error create(gpuasync_context *const *contexts, uint32_t count,
 
 static Error join(gpuasync_context *context, uint32_t *rank, uint32_t *count,
                   gpuasync_ranks *&out) {
-  if (Error error = checkDevice(context, 0); !error.empty())
+  const Nccl *nccl = nullptr;
+  if (Error error = findNccl(&context, 1, nccl); !error.empty())
     return error;
   auto made = std::make_unique<gpuasync_ranks>();
   Registry &all = registry();
@@ -282,7 +310,7 @@ static Error join(gpuasync_context *context, uint32_t *rank, uint32_t *count,
     id = all.made++;
   }
   std::shared_ptr<Processes> world;
-  if (Error error = Processes::join(id, context, world); !error.empty())
+  if (Error error = Processes::join(id, context, nccl, world); !error.empty())
     return error;
   made->world = world;
   gpuasync_context_retain(context);
@@ -312,7 +340,7 @@ static Error findPlace(const gpuasync_group *group, uint32_t &position,
   return error;
 }
 
-static Error enqueue(const gpuasync_call &call, const gpuasync_collective *what,
+static Error enqueue(Call &call, const gpuasync_collective *what,
                      const Memory &memory) {
   auto part = std::make_unique<Part>();
   if (Status status = readStruct(what, part->what, "gpuasync_collective");
@@ -328,9 +356,7 @@ static Error enqueue(const gpuasync_call &call, const gpuasync_collective *what,
   if (what->group)
     if (Error error = checkGroup(*what->group, 1); !error.empty())
       return describe(*part) + ": " + error;
-  if (strcmp(call.driver, "cpu") != 0)
-    return describe(*part) + ": collectives run on the cpu device only";
-  return enqueueAlone(call, *part);
+  return enqueueAlone(call.given, *part);
 }
 
 static int64_t askPlace(gpuasync_frame *frame, const gpuasync_group *group,
@@ -416,11 +442,12 @@ int32_t gpuasync_collective_enqueue(const gpuasync_call *call,
                                     const void *source,
                                     int64_t sourceCount) noexcept {
   const Memory memory = {destination, destinationCount, source, sourceCount};
-  Error error = guarded([&] { return enqueue(*call, collective, memory); });
+  Call mine = {*call};
+  Error error = guarded([&] { return enqueue(mine, collective, memory); });
   if (error.empty())
     return 0;
   call->report(call, error.c_str());
-  return 1;
+  return mine.isLate ? GPUASYNC_CALL_TIMED_OUT : GPUASYNC_CALL_FAILED;
 }
 
 int64_t gpuasync_group_rank(gpuasync_frame *frame, const gpuasync_group *group,

@@ -7,6 +7,8 @@
 
 #include "libs/ranks/Threads.h"
 
+#include "libs/ranks/Limit.h"
+
 #include <algorithm>
 #include <new>
 #include <utility>
@@ -14,8 +16,10 @@
 using namespace gpuasync;
 using namespace gpuasync::ranks;
 
-Threads::Threads(uint64_t id, std::vector<gpuasync_context *> contexts)
-    : World(id, static_cast<uint32_t>(contexts.size()), std::move(contexts)),
+Threads::Threads(uint64_t id, std::vector<gpuasync_context *> contexts,
+                 const Nccl *nccl)
+    : World(id, static_cast<uint32_t>(contexts.size()), std::move(contexts),
+            nccl),
       left(count) {}
 
 Group &Threads::findGroup(std::vector<uint32_t> members, uint32_t &index) {
@@ -24,6 +28,7 @@ Group &Threads::findGroup(std::vector<uint32_t> members, uint32_t &index) {
       return *groups[index];
   auto group = std::make_unique<Group>();
   group->next.resize(members.size());
+  group->communicators.resize(members.size());
   for (uint32_t rank : members)
     if (left[rank].isGone && !left[rank].error.empty())
       group->failure = failureOf(rank, left[rank].error);
@@ -50,6 +55,13 @@ void Threads::fail(Group &group, const Error &error, Openings &openings) {
         openings.add(*part, group.failure);
   }
   group.drop();
+  if (!nccl)
+    return;
+  group.isAborted = true;
+  for (size_t i = 0; i < group.members.size(); ++i)
+    if (auto communicator = std::exchange(group.communicators[i], nullptr))
+      abort(contexts[group.members[i]], std::move(communicator), group.failure);
+  changed.notify_all();
 }
 
 //===----------------------------------------------------------------------===//
@@ -67,10 +79,9 @@ static bool areSame(const Part &a, const Part &b) {
 }
 
 Error Threads::meet(uint32_t rank, std::vector<uint32_t> members,
-                    uint32_t position, const gpuasync_call &call,
-                    std::unique_ptr<Part> part) {
+                    uint32_t position, Call &call, std::unique_ptr<Part> part) {
   Openings openings; // behind the lock
-  std::lock_guard<std::mutex> lock(mutex);
+  std::unique_lock<std::mutex> lock(mutex);
   if (left[rank].isGone)
     return "rank " + std::to_string(rank) + " has left";
   uint32_t index = 0;
@@ -99,6 +110,15 @@ Error Threads::meet(uint32_t rank, std::vector<uint32_t> members,
     }
   ++group.next[position];
   Part &mine = *(meeting.parts[position] = std::move(part));
+  if (nccl) {
+    const std::string what = describe(mine);
+    Error error = begin(lock, group, {id, number, index, position}, call);
+    if (error.empty())
+      return {};
+    error = what + ": " + error;
+    fail(group, failureOf(rank, error), openings);
+    return error;
+  }
 
   // The stream cannot arrive before the lock is given back, with its gate.
   Error error = closeGate(call, {id, number, index, position}, mine);
@@ -139,6 +159,64 @@ void Threads::arrive(const Arrival &arrival, const char *error) {
   group.drop();
 }
 
+Error Threads::createCommunicator(std::unique_lock<std::mutex> &lock,
+                                  Group &group, uint32_t position, Call &call) {
+  const Limit limit;
+  const auto isOver = [&] { return group.hasMet || !group.failure.empty(); };
+  if (!limit.wait(lock, changed, isOver)) {
+    call.isLate = true;
+    Error error = limit.describe() + "; not there:";
+    for (uint32_t i = 0; i < group.members.size(); ++i)
+      if (!group.meetings.front().parts[i])
+        error += " rank " + std::to_string(group.members[i]);
+    return error;
+  }
+  if (!group.failure.empty())
+    return group.failure;
+  std::shared_ptr<Communicator> mine;
+  lock.unlock();
+  Error error = Communicator::create(
+      *nccl, group.id, static_cast<uint32_t>(group.members.size()), position,
+      [&] { return group.isAborted.load() || limit.isOver(); }, mine);
+  lock.lock();
+  // Whoever aborted has not seen it.
+  if (!error.empty() || group.isAborted)
+    abort(contexts[group.members[position]], mine,
+          group.failure.empty() ? error : group.failure);
+  else
+    group.communicators[position] = std::move(mine);
+  if (!group.failure.empty())
+    return group.failure;
+  call.isLate = !error.empty() && limit.isOver();
+  return call.isLate ? limit.describe() + ": " + error : error;
+}
+
+Error Threads::begin(std::unique_lock<std::mutex> &lock, Group &group,
+                     const Arrival &arrival, Call &call) {
+  Meeting &meeting = *group.find(arrival.number);
+  const Part part = *meeting.parts[arrival.position];
+  if (++meeting.arrived == group.members.size()) {
+    if (!group.hasMet) {
+      if (Error error = Communicator::makeId(*nccl, group.id); !error.empty())
+        return error;
+      group.hasMet = true;
+      changed.notify_all();
+    }
+    meeting.state = Meeting::State::Ended;
+    group.drop();
+  }
+  if (!group.communicators[arrival.position])
+    if (Error error = createCommunicator(lock, group, arrival.position, call);
+        !error.empty())
+      return error;
+  const std::shared_ptr<Communicator> mine =
+      group.communicators[arrival.position];
+  lock.unlock();
+  Error error = mine->enqueue(call.given, part);
+  lock.lock();
+  return error.empty() || group.failure.empty() ? error : group.failure;
+}
+
 void Threads::leave(uint32_t rank, const char *error) {
   Openings openings;
   std::lock_guard<std::mutex> lock(mutex);
@@ -164,8 +242,18 @@ void Threads::leave(uint32_t rank, const char *error) {
 }
 
 void Threads::close() {
-  Openings openings;
-  std::lock_guard<std::mutex> lock(mutex);
-  for (const auto &group : groups)
-    fail(*group, "the ranks were released", openings);
+  std::vector<std::shared_ptr<Communicator>> communicators;
+  {
+    Openings openings;
+    std::lock_guard<std::mutex> lock(mutex);
+    for (const auto &group : groups) {
+      for (auto &each : group->communicators)
+        if (each)
+          communicators.push_back(std::move(each));
+      group->communicators.assign(group->members.size(), nullptr);
+      fail(*group, "the ranks were released", openings);
+    }
+  }
+  Communicator::finish(communicators);
+  waitForAborts();
 }

@@ -2,14 +2,20 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The last rank that arrives at a meeting does the work of all.
+// On the cpu device the last rank that arrives at a meeting does the work of
+// all. On GPUs each rank puts its part on its stream when it comes to the
+// meeting, if it is the same as those of the ranks that have come. If not, the
+// others' parts, which wait for it, are aborted. At the first meeting of a
+// group the ranks wait for each other on the host.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_LIBS_RANKS_THREADS_H
 #define GPUASYNC_LIBS_RANKS_THREADS_H
 
-#include "libs/ranks/World.h"
+#include "libs/ranks/Nccl.h"
 
+#include <atomic>
+#include <condition_variable>
 #include <deque>
 #include <mutex>
 
@@ -20,7 +26,7 @@ struct Meeting {
   explicit Meeting(size_t count) : parts(count) {}
   /// By position in the group; null: the rank has not come.
   std::vector<std::unique_ptr<Part>> parts;
-  uint32_t arrived = 0;
+  uint32_t arrived = 0; ///< on GPUs: on the host
   enum class State { Gathers, Runs, Ended } state = State::Gathers;
 };
 
@@ -31,6 +37,11 @@ struct Group {
   uint64_t base = 0;            ///< of the first in `meetings`
   std::deque<Meeting> meetings; ///< the first one has not ended
   Error failure;                ///< why no rank meets here any more
+  // On GPUs.
+  bool hasMet = false; ///< all ranks have come to the first meeting
+  Communicator::Id id = {};
+  std::vector<std::shared_ptr<Communicator>> communicators; ///< by position
+  std::atomic<bool> isAborted{false};
 
   /// Null: it has ended.
   Meeting *find(uint64_t number) {
@@ -46,22 +57,30 @@ struct Group {
 
 class Threads : public World {
 public:
-  Threads(uint64_t id, std::vector<gpuasync_context *> contexts);
+  Threads(uint64_t id, std::vector<gpuasync_context *> contexts,
+          const Nccl *nccl);
   void arrive(const Arrival &arrival, const char *error) override;
   void leave(uint32_t rank, const char *error) override;
   void close() override;
 
 private:
   Error meet(uint32_t rank, std::vector<uint32_t> members, uint32_t position,
-             const gpuasync_call &call, std::unique_ptr<Part> part) override;
+             Call &call, std::unique_ptr<Part> part) override;
   struct Left {
     bool isGone = false;
     Error error; ///< empty: it ended well
   };
   Group &findGroup(std::vector<uint32_t> members, uint32_t &index);
+  /// On GPUs it ends what is on streams, too.
   void fail(Group &group, const Error &error, Openings &openings);
+  /// On GPUs, once the part is in its meeting.
+  Error begin(std::unique_lock<std::mutex> &lock, Group &group,
+              const Arrival &arrival, Call &call);
+  Error createCommunicator(std::unique_lock<std::mutex> &lock, Group &group,
+                           uint32_t position, Call &call);
 
   std::mutex mutex;
+  std::condition_variable changed; ///< on GPUs
   std::vector<std::unique_ptr<Group>> groups;
   std::vector<Left> left; ///< by rank
 };

@@ -8,10 +8,16 @@
 #include "libs/ranks/World.h"
 
 #include "gpuasync/Context.h"
+#include "libs/ranks/Nccl.h"
 #include "libs/ranks/Registry.h"
 
 #include <algorithm>
+#include <condition_variable>
+#include <mutex>
 #include <new>
+#include <string.h>
+#include <system_error>
+#include <thread>
 
 using namespace gpuasync;
 using namespace gpuasync::ranks;
@@ -48,9 +54,8 @@ static void arriveOnStream(void *memory, const char *error) {
     world->arrive(arrival, error);
 }
 
-Error World::closeGate(const gpuasync_call &call, const Arrival &arrival,
-                       Part &part) {
-  auto *stream = static_cast<gpuasync_stream *>(call.stream);
+Error World::closeGate(const Call &call, const Arrival &arrival, Part &part) {
+  auto *stream = static_cast<gpuasync_stream *>(call.given.stream);
   return take(gpuasync_stream_enqueue_gate(stream, arriveOnStream, &arrival,
                                            sizeof(arrival), &part.gate));
 }
@@ -82,8 +87,7 @@ Error World::findMembers(const gpuasync_group *group, uint32_t rank,
   return {};
 }
 
-Error World::enqueue(uint32_t rank, const gpuasync_call &call,
-                     std::unique_ptr<Part> part) {
+Error World::enqueue(uint32_t rank, Call &call, std::unique_ptr<Part> part) {
   std::vector<uint32_t> members;
   uint32_t position = 0;
   if (Error error = findMembers(part->what.group, rank, members, position);
@@ -92,7 +96,58 @@ Error World::enqueue(uint32_t rank, const gpuasync_call &call,
   if (Error error = check(*part, static_cast<uint32_t>(members.size()));
       !error.empty())
     return error;
+  if (nccl && members.size() == 1)
+    return enqueueAlone(call.given, *part);
+  if (nccl)
+    if (Error error = Nccl::check(part->what); !error.empty())
+      return describe(*part) + ": " + error;
   return meet(rank, std::move(members), position, call, std::move(part));
+}
+
+//===----------------------------------------------------------------------===//
+// Failures on GPUs
+//===----------------------------------------------------------------------===//
+
+/// Shared with the threads that abort, which may outlive the ranks.
+struct World::Aborts {
+  std::mutex mutex;
+  std::condition_variable changed;
+  uint32_t running = 0;
+};
+
+World::World(uint64_t id, uint32_t count,
+             std::vector<gpuasync_context *> contexts, const Nccl *nccl)
+    : id(id), count(count), contexts(std::move(contexts)), nccl(nccl),
+      aborts(std::make_shared<Aborts>()) {}
+
+World::~World() = default;
+
+void World::abort(gpuasync_context *context,
+                  std::shared_ptr<Communicator> communicator,
+                  const Error &error) {
+  // First: whoever waits for the work sees its end next.
+  gpuasync_context_fail(context, error.c_str());
+  {
+    std::lock_guard<std::mutex> lock(aborts->mutex);
+    ++aborts->running;
+  }
+  const auto body = [state = aborts, communicator] {
+    communicator->abort();
+    std::lock_guard<std::mutex> lock(state->mutex);
+    --state->running;
+    state->changed.notify_all();
+  };
+  try {
+    std::thread(body).detach();
+  } catch (const std::system_error &) {
+    body();
+  }
+}
+
+void World::waitForAborts() {
+  std::unique_lock<std::mutex> lock(aborts->mutex);
+  aborts->changed.wait_for(lock, std::chrono::seconds(10),
+                           [&] { return !aborts->running; });
 }
 
 //===----------------------------------------------------------------------===//
@@ -106,10 +161,26 @@ static int32_t combineAlone(void *memory) {
   return 0;
 }
 
+/// Whether the rank is the source of its destination.
+static bool copiesAlone(const gpuasync_collective &what) {
+  return what.kind == GPUASYNC_PERMUTE ? what.pairCount != 0
+                                       : what.kind != GPUASYNC_BARRIER;
+}
+
 Error ranks::enqueueAlone(const gpuasync_call &call, const Part &part) {
   if (Error error = check(part, 1); !error.empty())
     return error;
-  const std::pair<gpuasync_collective, Memory> given(part.what, part.memory);
+  const Memory &memory = part.memory;
+  if (strcmp(call.driver, "cpu") != 0) {
+    const uint64_t bytes =
+        static_cast<uint64_t>(memory.sourceCount) * bytesOf(part.what.element);
+    return memory.destination == memory.source
+               ? Error()
+               : take(gpuasync_call_copy(
+                     &call, memory.destination,
+                     copiesAlone(part.what) ? memory.source : nullptr, bytes));
+  }
+  const std::pair<gpuasync_collective, Memory> given(part.what, memory);
   return take(
       gpuasync_stream_enqueue_host(static_cast<gpuasync_stream *>(call.stream),
                                    combineAlone, &given, sizeof(given)));

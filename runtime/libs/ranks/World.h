@@ -28,8 +28,17 @@
 namespace gpuasync {
 namespace ranks {
 
+class Nccl;
+class Communicator;
+
 /// Empty: all went well.
 using Error = std::string;
+
+/// The call that enqueues a collective.
+struct Call {
+  const gpuasync_call &given;
+  bool isLate = false; ///< its error is that the time for host waits is over
+};
 
 /// A collective of one rank.
 struct Part {
@@ -62,10 +71,10 @@ struct Arrival {
 
 class World {
 public:
-  World(uint64_t id, uint32_t count, std::vector<gpuasync_context *> contexts)
-      : id(id), count(count), contexts(std::move(contexts)) {}
+  World(uint64_t id, uint32_t count, std::vector<gpuasync_context *> contexts,
+        const Nccl *nccl);
   World(const World &) = delete;
-  virtual ~World() = default;
+  virtual ~World();
 
   const uint64_t id;
   const uint32_t count; ///< ranks of the program
@@ -73,13 +82,13 @@ public:
   /// last reference to that may be a stream's, which cannot close its own
   /// context.
   const std::vector<gpuasync_context *> contexts;
+  const Nccl *const nccl; ///< what moves data between GPUs; null: on the cpu
 
   /// The list of `group` (null: all) that has the rank, and its position there.
   Error findMembers(const gpuasync_group *group, uint32_t rank,
                     std::vector<uint32_t> &members, uint32_t &position) const;
   /// The rank comes to its next meeting.
-  Error enqueue(uint32_t rank, const gpuasync_call &call,
-                std::unique_ptr<Part> part);
+  Error enqueue(uint32_t rank, Call &call, std::unique_ptr<Part> part);
   /// Its stream is there, or has failed.
   virtual void arrive(const Arrival &arrival, const char *error) = 0;
   /// The rank makes no more collectives; null: it ended well.
@@ -92,11 +101,21 @@ public:
 protected:
   /// The same with the ranks that meet, once the part is right.
   virtual Error meet(uint32_t rank, std::vector<uint32_t> members,
-                     uint32_t position, const gpuasync_call &call,
+                     uint32_t position, Call &call,
                      std::unique_ptr<Part> part) = 0;
   /// Puts the part's gate on the stream, behind which arrive() is called.
-  static Error closeGate(const gpuasync_call &call, const Arrival &arrival,
-                         Part &part);
+  static Error closeGate(const Call &call, const Arrival &arrival, Part &part);
+
+  /// On GPUs. Ends what the rank of the context has enqueued: waits for its
+  /// work fail with the error. Waits for nothing.
+  void abort(gpuasync_context *context,
+             std::shared_ptr<Communicator> communicator, const Error &error);
+  /// Waits until that has ended, for some seconds at most.
+  void waitForAborts();
+
+private:
+  struct Aborts;
+  const std::shared_ptr<Aborts> aborts;
 };
 
 /// A collective in a program of one rank.

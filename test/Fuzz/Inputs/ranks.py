@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Random programs on several ranks, run by gpu-runner --ranks on the cpu device and compared
-# with what NumPy computes. All values are whole numbers that every element type has, so
+# Random programs on several ranks, run by gpu-runner --ranks and compared with what NumPy
+# computes. All values are whole numbers that every element type has, so
 # results are equal to the bit. A program that fails is made as small as it gets and kept.
 # See docs/reference/Testing.md.
 #
 #   ranks.py GPU_RUNNER --seed=7 --programs=100
 #   ranks.py GPU_RUNNER --seed=7 --programs=100 --launcher="mpiexec.hydra -n"
+#   ranks.py GPU_RUNNER --seed=7 --programs=100 --device=cuda --most-ranks=4
 #
 # The programs have the seeds 7, 8, ...; --programs=1 runs one of them again.
 
@@ -103,11 +104,14 @@ class Program:
     def __init__(self, seed, options):
         self.seed, self.random = seed, random.Random(seed)
         r = self.random
-        self.ranks = r.choice([1, 2, 2, 3, 4, 4, 5, 6])
+        self.onGPU = options.device != "cpu"
+        self.ranks = r.choice([n for n in [1, 2, 2, 3, 4, 4, 5, 6] if n <= options.most_ranks])
         self.groups = [Group(None, [list(range(self.ranks))], "")]
         for number in range(r.randint(0, 3)):
             self.groups.append(self.drawGroup("g%d" % number))
-        self.elements = r.sample(ELEMENTS, r.choice([1, 1, 2, 3]))
+        # NCCL reduces no i16.
+        elements = [e for e in ELEMENTS if not (self.onGPU and e == "i16")]
+        self.elements = r.sample(elements, r.choice([1, 1, 2, 3]))
         self.base, self.width = r.choice([1, 2, 3, 5]), r.choice([0, 0, 1, 4, 7])
         self.buffers, self.functions = [], []
         for element in self.elements:
@@ -220,7 +224,7 @@ class Program:
     def drawReduction(self, element):
         if element == "i1":
             return self.random.choice(["and", "or"])
-        return self.random.choice(["sum", "sum", "prod", "min", "max"] + (["and", "or"] if element in INTEGERS else []))
+        return self.random.choice(["sum", "sum", "prod", "min", "max"] + (["and", "or"] if element in INTEGERS and not self.onGPU else []))
 
     def drawCollective(self):
         r = self.random
@@ -640,7 +644,7 @@ class Runner:
         self.failures, self.compared, self.collectives = 0, 0, 0
 
     def command(self, program):
-        command = [self.options.gpu_runner, "--device=cpu", "--leak-check=error", "--timeout=%d" % self.options.timeout]
+        command = [self.options.gpu_runner, "--device=" + self.options.device, "--leak-check=error", "--timeout=%d" % self.options.timeout]
         command += program.arguments
         if self.options.launcher and not program.isAlone:
             command = self.options.launcher.split() + ["%d" % program.ranks] + command
@@ -699,7 +703,9 @@ class Runner:
     def checkFailure(self, program, done):
         """Raises a Failure if the ranks do not say that one of them failed, or something else."""
         lines = [line for line in done.stderr.splitlines() if "error: " in line]
-        wrong = [line for line in lines if "planted" not in line]
+        # On a GPU the driver says what failed, with threads for each GPU of the process.
+        said = "planted|device-side assert" if program.onGPU else "planted"
+        wrong = [line for line in lines if not re.search(said, line)]
         where = "" if program.isAlone else "(on rank %d)" % program.failing
         if (done.returncode > 0 if self.options.launcher else done.returncode == 1) and not wrong and any(line.endswith(where) for line in lines):
             return
@@ -773,6 +779,8 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--programs", type=int, default=100)
     parser.add_argument("--size", type=int, default=20, help="most statements of each")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--most-ranks", type=int, default=6)
     parser.add_argument("--launcher", help="ranks are processes: words before their number, such as 'mpirun.openmpi --oversubscribe -n'")
     parser.add_argument("--schedule", help="GPU_ASYNC_CPU_SCHEDULE, instead of one that follows from the seed")
     parser.add_argument("--jobs", type=int, default=1)

@@ -192,6 +192,11 @@ void mock_gate_wait(const char *name, uint32_t count) {
   });
 }
 
+int mock_enqueue(void *stream, int (*run)(void *), void *argument) {
+  Control control;
+  return state().enqueueForeign(stream, [=] { return run(argument); });
+}
+
 void mock_streams_wait() {
   Control control;
   State &all = state();

@@ -62,6 +62,9 @@ typedef void (*mock_visitor)(void *user, const char *call, const char *reason);
   MOCK_FUNCTION(void, mock_gate_open, (const char *name))                      \
   /* Waits until so many of them stand at the gate. */                         \
   MOCK_FUNCTION(void, mock_gate_wait, (const char *name, uint32_t count))      \
+  /* What another library of the vendor enqueues on a stream. Not 0: a fault. */ \
+  MOCK_FUNCTION(int, mock_enqueue, (void *stream, int (*run)(void *),          \
+                                    void *argument))                           \
   /* Waits until the work of all streams has ended. */                         \
   MOCK_FUNCTION(void, mock_streams_wait, (void))                               \
   /* Objects alive: stream, event, module, memory, pool, registration,         \

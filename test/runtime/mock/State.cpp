@@ -377,6 +377,16 @@ void State::enqueue(Stream &stream, Operation operation) {
   stream.wake.notify_all();
 }
 
+int State::enqueueForeign(void *handle, std::function<int()> run) {
+  Stream *stream = nullptr;
+  if (int code = resolveStream(handle, stream))
+    return code;
+  Operation operation;
+  operation.run = std::move(run);
+  enqueue(*stream, std::move(operation));
+  return Success;
+}
+
 void State::work(Stream &stream) {
   Thread &self = thread();
   self.worker = true;

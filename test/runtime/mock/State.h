@@ -327,6 +327,7 @@ public:
   int destroyStream(void *handle);
   int query(void *stream);
   int synchronize(void *stream, std::unique_lock<std::mutex> &lock);
+  int enqueueForeign(void *stream, std::function<int()> run);
   int wait(void *stream, void *event);
   int writeValue(void *stream, void *address, uint32_t value);
   int createEvent(bool isTimed, Event *&out);

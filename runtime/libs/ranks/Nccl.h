@@ -1,0 +1,94 @@
+//===- Nccl.h - Collectives of GPUs -----------------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// NCCL and RCCL, which are one library under two names, opened at run time.
+// Their kernels wait for those of the other ranks, so what no rank can end by
+// itself any more is aborted.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_LIBS_RANKS_NCCL_H
+#define GPUASYNC_LIBS_RANKS_NCCL_H
+
+#include "libs/ranks/World.h"
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+
+namespace gpuasync {
+namespace ranks {
+
+/// Whether a wait for other ranks is to end.
+using Stop = std::function<bool()>;
+
+/// The library of one vendor. Lives as long as the process. Thread safe.
+class Nccl {
+public:
+  /// The library of the driver ("cuda", "hip").
+  static Error find(const std::string &driver, const Nccl *&out);
+  /// Why it has no such collective; empty: it has.
+  static Error check(const gpuasync_collective &what);
+
+private:
+  friend class Communicator;
+  struct Table;
+  const Table *table = nullptr;
+};
+
+/// One rank's part of a group of GPUs.
+class Communicator {
+public:
+  /// Says to each rank of a group which one it is.
+  struct Id {
+    char bytes[128];
+  };
+  static Error makeId(const Nccl &nccl, Id &out);
+
+  /// Of the device that is current. Waits until all `count` ranks have come to
+  /// this with the id, or `stop` says so.
+  static Error create(const Nccl &nccl, const Id &id, uint32_t count,
+                      uint32_t position, const Stop &stop,
+                      std::shared_ptr<Communicator> &out);
+  Communicator(const Communicator &) = delete;
+  ~Communicator();
+
+  /// Puts the collective on the call's stream. Waits for the host work of other
+  /// ranks at most, until abort().
+  Error enqueue(const gpuasync_call &call, const Part &part);
+  /// Ends what has been enqueued, whatever the other ranks do. It may wait for
+  /// the driver, so it has a thread of its own.
+  void abort();
+  /// Those of this process, once all that was enqueued has ended: gives
+  /// everything back. Waits for the other ranks to come to this.
+  static void finish(const std::vector<std::shared_ptr<Communicator>> &all);
+
+private:
+  explicit Communicator(const Nccl::Table &table) : table(table) {}
+  /// Of a call of the parent: waits while it is in progress.
+  Error take(int result, const char *call, const Stop &stop);
+  Error check(int result, const char *call);
+  Error start(const gpuasync_call &call, const Part &part);
+  template <typename Body>
+  Error group(Body body);
+  int sendToAll(const Memory &memory, size_t part, void *stream);
+  bool isTarget(const gpuasync_collective &what) const;
+  int sendToPairs(const gpuasync_collective &what, const Memory &memory,
+                  size_t bytes, void *stream);
+
+  const Nccl::Table &table;
+  std::timed_mutex calls; ///< one call at a time
+  std::atomic<bool> isAborted{false};
+  // abort() takes them while a call that does not return uses them.
+  std::atomic<void *> parent{nullptr}; ///< nonblocking; `handle` is part of it
+  std::atomic<void *> handle{nullptr};
+  void *begun = nullptr;   ///< the library writes it while `handle` begins
+  void *scratch = nullptr; ///< of a barrier; null: the library gives none
+  uint32_t position = 0, count = 0;
+};
+
+} // namespace ranks
+} // namespace gpuasync
+
+#endif // GPUASYNC_LIBS_RANKS_NCCL_H
