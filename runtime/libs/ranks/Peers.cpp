@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -19,6 +20,12 @@
 
 using namespace gpuasync;
 using namespace gpuasync::ranks;
+
+/// All processes of a host that see each other run the same C library.
+struct Peers::Page {
+  pthread_mutex_t alive; ///< robust
+  char last[2048];       ///< the collective that was begun last
+};
 
 /// Two processes that can name each other by pid have it in common.
 static std::string findHost() {
@@ -40,13 +47,20 @@ Peers::Peers() {
   address.pid = getpid();
   snprintf(address.host, sizeof(address.host), "%s", findHost().c_str());
   const int file = memfd_create("gpuasync-rank", MFD_CLOEXEC);
-  if (file < 0 || ftruncate(file, pageBytes) != 0)
+  if (file < 0 || ftruncate(file, sizeof(Page)) != 0)
     return;
   void *mapped =
-      mmap(nullptr, pageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+      mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (mapped == MAP_FAILED)
     return;
-  page = static_cast<char *>(mapped);
+  page = static_cast<Page *>(mapped);
+  pthread_mutexattr_t kind;
+  pthread_mutexattr_init(&kind);
+  pthread_mutexattr_setpshared(&kind, PTHREAD_PROCESS_SHARED);
+  pthread_mutexattr_setrobust(&kind, PTHREAD_MUTEX_ROBUST);
+  pthread_mutex_init(&page->alive, &kind);
+  pthread_mutexattr_destroy(&kind);
+  pthread_mutex_lock(&page->alive); // until this thread ends
   address.page = file;
 }
 
@@ -55,10 +69,10 @@ Peers::~Peers() {
     if (peer.pidfd >= 0)
       close(peer.pidfd);
     if (peer.page)
-      munmap(const_cast<char *>(peer.page), pageBytes);
+      munmap(peer.page, sizeof(Page));
   }
   if (page)
-    munmap(page, pageBytes);
+    munmap(page, sizeof(Page));
   if (address.page >= 0)
     close(address.page);
 }
@@ -69,18 +83,18 @@ void Peers::add(uint32_t rank, const Address &other) {
   Peer peer = {other.pid,
                static_cast<int>(syscall(SYS_pidfd_open, other.pid, 0)),
                nullptr};
-  if (peer.pidfd < 0 && errno == ESRCH)
+  if (peer.pidfd < 0 && errno == ESRCH) {
     early.push_back(rank); // it has died since it gave its address
-  else if (peer.pidfd < 0)
-    return;
+    peer.isDead = true;
+  }
   const std::string path = "/proc/" + std::to_string(other.pid) + "/fd/" +
                            std::to_string(other.page);
-  const int file =
-      other.page < 0 ? -1 : open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int file = other.page < 0 ? -1 : open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (file >= 0) {
-    void *mapped = mmap(nullptr, pageBytes, PROT_READ, MAP_SHARED, file, 0);
+    void *mapped = mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE,
+                        MAP_SHARED, file, 0);
     if (mapped != MAP_FAILED)
-      peer.page = static_cast<const char *>(mapped);
+      peer.page = static_cast<Page *>(mapped);
     close(file);
   }
   peers.emplace(rank, peer);
@@ -89,26 +103,31 @@ void Peers::add(uint32_t rank, const Address &other) {
 void Peers::begin(const std::string &collective) {
   if (!page)
     return;
-  const size_t bytes = std::min(collective.size(), pageBytes - 1);
-  memcpy(page, collective.data(), bytes);
-  page[bytes] = '\0';
+  const size_t bytes = std::min(collective.size(), sizeof(page->last) - 1);
+  memcpy(page->last, collective.data(), bytes);
+  page->last[bytes] = '\0';
+}
+
+/// Whether the thread that held it has ended. The mutex stays unusable, so that
+/// all others see it.
+static bool isAbandoned(pthread_mutex_t &mutex) {
+  const int result = pthread_mutex_trylock(&mutex);
+  if (result == EOWNERDEAD)
+    pthread_mutex_unlock(&mutex);
+  return result == EOWNERDEAD || result == ENOTRECOVERABLE;
 }
 
 std::vector<uint32_t> Peers::findDead() {
-  std::vector<uint32_t> dead = std::exchange(early, {}), watched;
-  std::vector<pollfd> files;
-  for (const auto &[rank, peer] : peers)
-    if (peer.pidfd >= 0) {
-      watched.push_back(rank);
-      files.push_back({peer.pidfd, POLLIN, 0});
-    }
-  if (files.empty() || poll(files.data(), files.size(), 0) <= 0)
-    return dead;
-  for (size_t i = 0; i < files.size(); ++i)
-    if (files[i].revents) {
-      dead.push_back(watched[i]);
-      close(std::exchange(peers[watched[i]].pidfd, -1));
-    }
+  std::vector<uint32_t> dead = std::exchange(early, {});
+  for (auto &[rank, peer] : peers) {
+    if (peer.isDead)
+      continue;
+    pollfd file = {peer.pidfd, POLLIN, 0};
+    peer.isDead = (peer.page && isAbandoned(peer.page->alive)) ||
+                  (peer.pidfd >= 0 && poll(&file, 1, 0) > 0);
+    if (peer.isDead)
+      dead.push_back(rank);
+  }
   return dead;
 }
 
@@ -118,7 +137,8 @@ Error Peers::describeDeath(uint32_t rank) const {
                      std::to_string(peer.pid) + ") ended without a word";
   if (!peer.page)
     return text;
-  const std::string last(peer.page, strnlen(peer.page, pageBytes));
+  const std::string last(peer.page->last,
+                         strnlen(peer.page->last, sizeof(peer.page->last)));
   return text + (last.empty() ? ", before its first collective"
                               : "; last begun: " + last);
 }

@@ -3,8 +3,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // MPI does not say that a process has died, so ranks of one host look at each
-// other: a pidfd says it at once. Each process has a page of memory in which it
-// writes down its last collective. The others read it after its death.
+// other. Each process shares a page of memory. There it holds a robust mutex,
+// which the kernel marks when the thread that holds it ends, whatever ends it,
+// and it writes down its last collective for the others to read then. A pidfd
+// says that the process has died, too, but with a GPU half a second later: once
+// the driver has given everything back.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_LIBS_RANKS_PEERS_H
@@ -25,7 +28,8 @@ struct Address {
   char host[200] = {}; ///< the kernel and the namespace that know the pid
 };
 
-/// Not thread safe.
+/// Not thread safe. The thread that makes it is the one whose end the others
+/// see.
 class Peers {
 public:
   Peers();
@@ -43,15 +47,16 @@ public:
   Error describeDeath(uint32_t rank) const;
 
 private:
+  struct Page;
   struct Peer {
     int32_t pid;
     int pidfd;
-    const char *page; ///< null: it cannot be read
+    Page *page; ///< null: it cannot be reached
+    bool isDead = false;
   };
-  static constexpr size_t pageBytes = 4096;
 
   Address address;
-  char *page = nullptr;
+  Page *page = nullptr;
   std::map<uint32_t, Peer> peers;
   std::vector<uint32_t> early; ///< dead when they were added
 };
