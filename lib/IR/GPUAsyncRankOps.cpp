@@ -40,6 +40,15 @@ static_assert(uint32_t(CollectiveReduction::None) == GPUASYNC_REDUCE_NONE &&
               uint32_t(CollectiveReduction::Or) == GPUASYNC_REDUCE_OR &&
               getMaxEnumValForCollectiveReduction() == GPUASYNC_REDUCE_OR);
 
+bool gpuasync::mayBeInPlace(CollectiveKind kind) {
+  return kind == CollectiveKind::AllReduce || kind == CollectiveKind::Broadcast;
+}
+
+bool gpuasync::hasNoGaps(MemRefType type) {
+  return type.getLayout().isIdentity() ||
+         type.areTrailingDimsContiguous(type.getRank());
+}
+
 static bool isReduction(CollectiveKind kind) {
   return kind == CollectiveKind::AllReduce ||
          kind == CollectiveKind::ReduceScatter;
@@ -353,31 +362,57 @@ uint32_t CollectiveOp::getElement() {
   return source ? findElement(getElementTypeOrSelf(source)) : 0;
 }
 
-static LogicalResult verifyElements(CollectiveOp op, Type destination,
-                                    Type source) {
+static LogicalResult verifyElements(Operation *op, CollectiveAttr what,
+                                    Type destination, Type source) {
   if (!findElement(source))
-    return op.emitOpError("has elements of type ")
+    return op->emitOpError("has elements of type ")
            << source
            << "; collectives take i1, i8, i16, i32, i64, index, f16, bf16, f32 "
               "and f64";
   if (destination != source)
-    return op.emitOpError("has a destination of ")
+    return op->emitOpError("has a destination of ")
            << destination << " elements and a source of " << source
            << " elements; both must be equal";
-  CollectiveReduction reduction = op.getWhat().getReduction();
+  CollectiveReduction reduction = what.getReduction();
   if (reduction == CollectiveReduction::None)
     return success();
   bool isBitwise = reduction == CollectiveReduction::And ||
                    reduction == CollectiveReduction::Or;
   if (isBitwise && isa<FloatType>(source))
-    return op.emitOpError("reduces ")
+    return op->emitOpError("reduces ")
            << source << " elements by '"
            << stringifyCollectiveReduction(reduction)
            << "', which only integers have; use sum, prod, min or max";
   if (!isBitwise && source.isInteger(1))
-    return op.emitOpError("reduces i1 elements by '")
+    return op->emitOpError("reduces i1 elements by '")
            << stringifyCollectiveReduction(reduction)
            << "'; use 'and' or 'or', or elements of a larger type";
+  return success();
+}
+
+/// Checks the sizes as far as they do not depend on the number of ranks.
+/// `memory` is what the op calls its operands.
+static LogicalResult verifyShapes(Operation *op, CollectiveKind kind,
+                                  ShapedType destination, ShapedType source,
+                                  StringRef memory) {
+  StringRef name = stringifyCollectiveKind(kind);
+  bool isGather = kind == CollectiveKind::AllGather;
+  bool isResized = isGather || kind == CollectiveKind::ReduceScatter;
+  bool hasParts = isResized || kind == CollectiveKind::AllToAll;
+  if (hasParts && (!destination.getRank() || !source.getRank()))
+    return op->emitOpError("has ")
+           << memory << " without dimensions, but the parts of " << name
+           << " are parts of the first dimension";
+  if (isResized ? destination.getRank() != source.getRank() ||
+                      failed(verifyCompatibleShape(
+                          destination.getShape().drop_front(),
+                          source.getShape().drop_front()))
+                : failed(verifyCompatibleShape(destination, source)))
+    return op->emitOpError("has the destination ")
+           << destination << " and the source " << source << "; those of "
+           << name
+           << (isResized ? " differ in the first dimension only"
+                         : " have one shape");
   return success();
 }
 
@@ -396,46 +431,28 @@ LogicalResult CollectiveOp::verify() {
   auto source = cast<MemRefType>(getSource().getType());
   for (auto [role, type] :
        {std::pair("destination ", destination), std::pair("source ", source)})
-    if (!type.getLayout().isIdentity() &&
-        !type.areTrailingDimsContiguous(type.getRank()))
+    if (!hasNoGaps(type))
       return emitOpError("has the ")
              << role << type
              << ", whose elements may have gaps between them: copy it to "
                 "memory without gaps, by gpu_async.memcpy";
-  if (failed(verifyElements(*this, destination.getElementType(),
+  if (failed(verifyElements(*this, getWhat(), destination.getElementType(),
                             source.getElementType())))
     return failure();
-  if (getDestination() == getSource() && kind != CollectiveKind::AllReduce &&
-      kind != CollectiveKind::Broadcast)
+  if (getDestination() == getSource() && !mayBeInPlace(kind))
     return emitOpError("has one memref as destination and source, which only "
                        "all_reduce and broadcast may have; give ")
            << name << " a destination of its own";
-
-  bool isGather = kind == CollectiveKind::AllGather;
-  bool isResized = isGather || kind == CollectiveKind::ReduceScatter;
-  bool hasParts = isResized || kind == CollectiveKind::AllToAll;
-  if (hasParts && (!destination.getRank() || !source.getRank()))
-    return emitOpError("has memory without dimensions, but the parts of ")
-           << name << " are parts of the first dimension";
-  if (isResized ? destination.getRank() != source.getRank() ||
-                      failed(verifyCompatibleShape(
-                          destination.getShape().drop_front(),
-                          source.getShape().drop_front()))
-                : failed(verifyCompatibleShape(destination, source)))
-    return emitOpError("has the destination ")
-           << destination << " and the source " << source << "; those of "
-           << name
-           << (isResized ? " differ in the first dimension only"
-                         : " have one shape");
-  return success();
+  return verifyShapes(*this, kind, destination, source, "memory");
 }
 
 /// Checks the numbers that the size of the group's lists limits.
-static LogicalResult verifySizes(CollectiveOp op, GroupOp group) {
-  CollectiveAttr what = op.getWhat();
+static LogicalResult verifySizes(Operation *op, CollectiveAttr what,
+                                 GroupOp group, Value destination,
+                                 Value source) {
   int64_t ranks = group.getListSize();
   auto emitError = [&] {
-    InFlightDiagnostic diag = op.emitOpError();
+    InFlightDiagnostic diag = op->emitOpError();
     diag.attachNote(group.getLoc())
         << "the group is here; its lists have " << ranks << " ranks";
     return diag;
@@ -453,24 +470,24 @@ static LogicalResult verifySizes(CollectiveOp op, GroupOp group) {
   // First sizes: of all parts together, and of one.
   int64_t all, part;
   const char *rule;
-  auto getFirst = [](Value memref) {
-    return cast<MemRefType>(memref.getType()).getDimSize(0);
+  auto getFirst = [](Value memory) {
+    return cast<ShapedType>(memory.getType()).getDimSize(0);
   };
   switch (what.getKind()) {
   case CollectiveKind::AllGather:
-    all = getFirst(op.getDestination());
-    part = getFirst(op.getSource());
+    all = getFirst(destination);
+    part = getFirst(source);
     rule = "the first size of the destination is {0} times that of the source";
     break;
   case CollectiveKind::ReduceScatter:
-    all = getFirst(op.getSource());
-    part = getFirst(op.getDestination());
+    all = getFirst(source);
+    part = getFirst(destination);
     rule = "the first size of the source is {0} times that of the destination";
     break;
   case CollectiveKind::AllToAll:
-    all = getFirst(op.getSource());
+    all = getFirst(source);
     if (ShapedType::isDynamic(all))
-      all = getFirst(op.getDestination());
+      all = getFirst(destination);
     part = ShapedType::kDynamic;
     rule = "the first size of both is a multiple of {0}";
     break;
@@ -482,8 +499,8 @@ static LogicalResult verifySizes(CollectiveOp op, GroupOp group) {
                   (ShapedType::isDynamic(part) || all / ranks == part));
   if (isRight)
     return success();
-  return emitError() << "has the destination " << op.getDestination().getType()
-                     << " and the source " << op.getSource().getType() << "; "
+  return emitError() << "has the destination " << destination.getType()
+                     << " and the source " << source.getType() << "; "
                      << llvm::formatv(rule, ranks).str();
 }
 
@@ -491,7 +508,9 @@ LogicalResult CollectiveOp::verifySymbolUses(SymbolTableCollection &symbols) {
   GroupOp group;
   if (failed(lookupGroup(*this, getGroupAttr(), symbols, group)))
     return failure();
-  return group ? verifySizes(*this, group) : success();
+  return group ? verifySizes(*this, getWhat(), group, getDestination(),
+                             getSource())
+               : success();
 }
 
 void CollectiveOp::getWorkAccesses(SmallVectorImpl<WorkAccess> &accesses) {
@@ -499,4 +518,38 @@ void CollectiveOp::getWorkAccesses(SmallVectorImpl<WorkAccess> &accesses) {
     accesses.emplace_back(WorkAccess{&destination}).writes = true;
   for (OpOperand &source : getSourceMutable())
     accesses.emplace_back(WorkAccess{&source}).reads = true;
+}
+
+//===----------------------------------------------------------------------===//
+// TensorCollectiveOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult TensorCollectiveOp::verify() {
+  CollectiveKind kind = getWhat().getKind();
+  if (kind == CollectiveKind::Barrier)
+    return emitOpError("is a barrier, which has no tensors: write "
+                       "gpu_async.collective barrier");
+  RankedTensorType destination = getDestination().getType();
+  RankedTensorType source = getSource().getType();
+  if (failed(verifyElements(*this, getWhat(), destination.getElementType(),
+                            source.getElementType())))
+    return failure();
+  return verifyShapes(*this, kind, destination, source, "tensors");
+}
+
+LogicalResult
+TensorCollectiveOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  GroupOp group;
+  if (failed(lookupGroup(*this, getGroupAttr(), symbols, group)))
+    return failure();
+  return group ? verifySizes(*this, getWhat(), group, getDestination(),
+                             getSource())
+               : success();
+}
+
+/// Other ranks wait for the op, whether or not this one needs its result. All
+/// collectives write one resource, so they keep their order.
+void TensorCollectiveOp::getEffects(
+    SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  effects.emplace_back(MemoryEffects::Write::get(), SerialResource::get());
 }

@@ -38,7 +38,8 @@ Operation *mlir::gpuasync::findDeviceWork(Operation *function) {
   Operation *found = nullptr;
   function->walk([&](Operation *op) {
     bool isWork = isa_and_nonnull<gpu::GPUDialect>(op->getDialect()) ||
-                  (isAsyncOp(op) && !isa<RankOp, SizeOp, UniformOp>(op));
+                  (isAsyncOp(op) &&
+                   !isa<RankOp, SizeOp, UniformOp, TensorCollectiveOp>(op));
     if (!isWork)
       return WalkResult::advance();
     found = op;
@@ -50,7 +51,7 @@ Operation *mlir::gpuasync::findDeviceWork(Operation *function) {
 bool mlir::gpuasync::usesRanks(Operation *program) {
   return program
       ->walk([](Operation *op) {
-        bool uses = isa<RankOp, SizeOp, CollectiveOp>(op);
+        bool uses = isa<RankOp, SizeOp, CollectiveOp, TensorCollectiveOp>(op);
         if (auto function = dyn_cast<LLVM::LLVMFuncOp>(op))
           uses = function.getName().starts_with("gpuasync_group_") ||
                  function.getName().starts_with("gpuasync_collective_");

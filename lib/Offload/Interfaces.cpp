@@ -3,9 +3,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The interfaces that upstream's dialects only promise, and that offloading
-// asks their ops for.
+// asks their ops and ours for.
 //===----------------------------------------------------------------------===//
 
+#include "BufferizeCollectives.h"
 #include "GPUAsync/Offload/Offload.h"
 
 #include "mlir/Dialect/Affine/IR/ValueBoundsOpInterfaceImpl.h"
@@ -52,6 +53,7 @@ void gpuasync::registerOffloadInterfaces(DialectRegistry &registry) {
   scf::registerBufferizableOpInterfaceExternalModels(registry);
   tensor::registerBufferizableOpInterfaceExternalModels(registry);
   vector::registerBufferizableOpInterfaceExternalModels(registry);
+  offload::registerCollectiveBufferization(registry);
 
   linalg::registerSubsetOpInterfaceExternalModels(registry);
   tensor::registerSubsetOpInterfaceExternalModels(registry);

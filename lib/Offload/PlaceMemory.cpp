@@ -149,6 +149,9 @@ void PlaceMemory::addUse(Piece &piece, OpOperand &use, KernelTable &kernels) {
     for (auto [number, operand] : llvm::enumerate(call.getArguments()))
       piece.isWritten |= operand == value &&
                          (!effects.isKnown || effects.arguments[number].writes);
+  } else if (auto collective = dyn_cast<CollectiveOp>(user)) {
+    piece.isInKernels = true;
+    piece.isWritten |= collective.getDestination() == value;
   } else if (auto copy = dyn_cast<gpu::MemcpyOp>(user)) {
     piece.isWritten |= copy.getDst() == value;
   } else if (auto copy = dyn_cast<memref::CopyOp>(user)) {
@@ -804,7 +807,7 @@ void PlaceMemory::runOnOperation() {
   bool hasKernels = false;
   calls.clear();
   getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (isa<gpu::LaunchOp, gpu::LaunchFuncOp, CallOp>(op)) {
+    if (isa<gpu::LaunchOp, gpu::LaunchFuncOp, CallOp, CollectiveOp>(op)) {
       hasKernels = true;
       return WalkResult::skip();
     }

@@ -137,3 +137,33 @@ func.func @rounds(%n: index) -> index {
   }
   return %sum : index
 }
+
+// The same of collectives on tensors, also where nobody uses the results.
+// CHECK-LABEL: func.func @tensors
+// HOIST-LABEL: func.func @tensors
+func.func @tensors(%n: index, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // HOIST-NOT: gpu_async.tensor_collective
+  // HOIST: scf.for
+  // HOIST-NEXT: gpu_async.tensor_collective all_reduce<max>
+  // HOIST-NEXT: gpu_async.tensor_collective all_reduce<max>
+  // HOIST-NEXT: }
+  // HOIST-NEXT: gpu_async.tensor_collective all_reduce<sum>
+  // HOIST-NEXT: gpu_async.collective barrier
+  // HOIST-NEXT: %[[R:.*]] = gpu_async.tensor_collective all_reduce<sum>
+  // HOIST-NEXT: return %[[R]]
+  // CHECK: scf.for
+  // CHECK-COUNT-2: gpu_async.tensor_collective all_reduce<max>
+  // CHECK: gpu_async.tensor_collective all_reduce<sum>
+  // CHECK-NEXT: gpu_async.collective barrier
+  // CHECK-NEXT: gpu_async.tensor_collective all_reduce<sum>
+  scf.for %i = %c0 to %n step %c1 {
+    %0 = gpu_async.tensor_collective all_reduce<max> ins(%x : tensor<4xf32>) outs(%x : tensor<4xf32>)
+    %1 = gpu_async.tensor_collective all_reduce<max> ins(%x : tensor<4xf32>) outs(%x : tensor<4xf32>)
+  }
+  %2 = gpu_async.tensor_collective all_reduce<sum> ins(%x : tensor<4xf32>) outs(%x : tensor<4xf32>)
+  gpu_async.collective barrier
+  %3 = gpu_async.tensor_collective all_reduce<sum> ins(%x : tensor<4xf32>) outs(%x : tensor<4xf32>)
+  return %3 : tensor<4xf32>
+}

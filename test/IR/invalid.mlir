@@ -994,3 +994,125 @@ func.func @region_holds_collective() {
   gpu_async.stream.destroy %s
   return
 }
+
+// -----
+
+func.func @tensors_without_group(%x: tensor<4xf32>) {
+  // expected-error @+1 {{names the group @g, which the program does not have: add 'gpu_async.group @g grid [...] axes [...]' to the module}}
+  %r = gpu_async.tensor_collective all_reduce<sum> group(@g) ins(%x : tensor<4xf32>) outs(%x : tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @tensor_barrier(%x: tensor<4xf32>) {
+  // expected-error @+1 {{is a barrier, which has no tensors: write gpu_async.collective barrier}}
+  %r = gpu_async.tensor_collective barrier ins(%x : tensor<4xf32>) outs(%x : tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @tensor_elements(%x: tensor<4xcomplex<f32>>) {
+  // expected-error @+1 {{has elements of type 'complex<f32>'; collectives take i1, i8, i16, i32, i64, index, f16, bf16, f32 and f64}}
+  %r = gpu_async.tensor_collective all_reduce<sum> ins(%x : tensor<4xcomplex<f32>>) outs(%x : tensor<4xcomplex<f32>>)
+  return
+}
+
+// -----
+
+func.func @tensor_other_elements(%x: tensor<4xf32>, %y: tensor<4xf64>) {
+  // expected-error @+1 {{has a destination of 'f64' elements and a source of 'f32' elements; both must be equal}}
+  %r = gpu_async.tensor_collective all_reduce<sum> ins(%x : tensor<4xf32>) outs(%y : tensor<4xf64>)
+  return
+}
+
+// -----
+
+func.func @tensor_and(%x: tensor<4xf32>) {
+  // expected-error @+1 {{reduces 'f32' elements by 'and', which only integers have; use sum, prod, min or max}}
+  %r = gpu_async.tensor_collective all_reduce<and> ins(%x : tensor<4xf32>) outs(%x : tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @tensor_bool_sum(%x: tensor<4xi1>) {
+  // expected-error @+1 {{reduces i1 elements by 'sum'; use 'and' or 'or', or elements of a larger type}}
+  %r = gpu_async.tensor_collective all_reduce<sum> ins(%x : tensor<4xi1>) outs(%x : tensor<4xi1>)
+  return
+}
+
+// -----
+
+func.func @tensor_parts(%x: tensor<f32>) {
+  // expected-error @+1 {{has tensors without dimensions, but the parts of all_to_all are parts of the first dimension}}
+  %r = gpu_async.tensor_collective all_to_all ins(%x : tensor<f32>) outs(%x : tensor<f32>)
+  return
+}
+
+// -----
+
+func.func @tensor_shapes(%x: tensor<4xf32>, %y: tensor<5xf32>) {
+  // expected-error @+1 {{has the destination 'tensor<5xf32>' and the source 'tensor<4xf32>'; those of broadcast have one shape}}
+  %r = gpu_async.tensor_collective broadcast<0> ins(%x : tensor<4xf32>) outs(%y : tensor<5xf32>)
+  return
+}
+
+// -----
+
+func.func @tensor_gather_shapes(%x: tensor<2x3xf32>, %y: tensor<4x2xf32>) {
+  // expected-error @+1 {{those of all_gather differ in the first dimension only}}
+  %r = gpu_async.tensor_collective all_gather ins(%x : tensor<2x3xf32>) outs(%y : tensor<4x2xf32>)
+  return
+}
+
+// -----
+
+// expected-note @+1 {{the group is here; its lists have 2 ranks}}
+gpu_async.group @g grid [2, 3] axes [0]
+func.func @tensor_root(%x: tensor<4xf32>) {
+  // expected-error @+1 {{has the root 2, but roots are positions in the group, 0 to 1}}
+  %r = gpu_async.tensor_collective broadcast<2> group(@g) ins(%x : tensor<4xf32>) outs(%x : tensor<4xf32>)
+  return
+}
+
+// -----
+
+// expected-note @+1 {{the group is here; its lists have 2 ranks}}
+gpu_async.group @g grid [2, 3] axes [0]
+func.func @tensor_pair(%x: tensor<4xf32>) {
+  // expected-error @+1 {{has a pair with 2, but pairs are positions in the group, 0 to 1}}
+  %r = gpu_async.tensor_collective permute<[[0, 1], [1, 2]]> group(@g) ins(%x : tensor<4xf32>) outs(%x : tensor<4xf32>)
+  return
+}
+
+// -----
+
+// expected-note @+1 {{the group is here; its lists have 2 ranks}}
+gpu_async.group @g grid [2, 3] axes [0]
+func.func @tensor_gather_size(%x: tensor<4xf32>) {
+  // expected-error @+1 {{the first size of the destination is 2 times that of the source}}
+  %r = gpu_async.tensor_collective all_gather group(@g) ins(%x : tensor<4xf32>) outs(%x : tensor<4xf32>)
+  return
+}
+
+// -----
+
+// expected-note @+1 {{the group is here; its lists have 2 ranks}}
+gpu_async.group @g grid [2, 3] axes [0]
+func.func @tensor_scatter_size(%x: tensor<4xf32>) {
+  // expected-error @+1 {{the first size of the source is 2 times that of the destination}}
+  %r = gpu_async.tensor_collective reduce_scatter<sum> group(@g) ins(%x : tensor<4xf32>) outs(%x : tensor<4xf32>)
+  return
+}
+
+// -----
+
+// expected-note @+1 {{the group is here; its lists have 2 ranks}}
+gpu_async.group @g grid [2, 3] axes [0]
+func.func @tensor_all_to_all_size(%x: tensor<3xf32>) {
+  // expected-error @+1 {{the first size of both is a multiple of 2}}
+  %r = gpu_async.tensor_collective all_to_all group(@g) ins(%x : tensor<3xf32>) outs(%x : tensor<3xf32>)
+  return
+}

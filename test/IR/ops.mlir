@@ -252,3 +252,21 @@ func.func @ranks(%x: memref<4xf32>, %y: memref<12xf32>, %b: memref<?x4xi1>, %o: 
   gpu_async.wait [%t8] {attribute = #gpu_async.collective<all_reduce<min>>}
   return %r, %c, %n, %p : index, index, index, index
 }
+
+// CHECK-LABEL: func.func @tensors
+// CHECK-SAME: %[[X:.*]]: tensor<4xf32>, %[[Y:.*]]: tensor<12xf32>, %[[B:.*]]: tensor<?x4xi1>
+func.func @tensors(%x: tensor<4xf32>, %y: tensor<12xf32>, %b: tensor<?x4xi1>) -> (tensor<4xf32>, tensor<12xf32>, tensor<?x4xi1>) {
+  // CHECK: %[[R0:.*]] = gpu_async.tensor_collective all_reduce<sum> group(@rows) ins(%[[X]] : tensor<4xf32>) outs(%[[X]] : tensor<4xf32>)
+  %r0 = gpu_async.tensor_collective all_reduce<sum> group(@rows) ins(%x : tensor<4xf32>) outs(%x : tensor<4xf32>)
+  // CHECK: %[[R1:.*]] = gpu_async.tensor_collective all_gather group(@rows) ins(%[[R0]] : tensor<4xf32>) outs(%[[Y]] : tensor<12xf32>)
+  %r1 = gpu_async.tensor_collective all_gather group(@rows) ins(%r0 : tensor<4xf32>) outs(%y : tensor<12xf32>)
+  // CHECK: %[[R2:.*]] = gpu_async.tensor_collective reduce_scatter<max> group(@rows) ins(%[[R1]] : tensor<12xf32>) outs(%[[X]] : tensor<4xf32>)
+  %r2 = gpu_async.tensor_collective reduce_scatter<max> group(@rows) ins(%r1 : tensor<12xf32>) outs(%x : tensor<4xf32>)
+  // CHECK: %[[R3:.*]] = gpu_async.tensor_collective all_to_all ins(%[[B]] : tensor<?x4xi1>) outs(%[[B]] : tensor<?x4xi1>)
+  %r3 = gpu_async.tensor_collective all_to_all ins(%b : tensor<?x4xi1>) outs(%b : tensor<?x4xi1>)
+  // CHECK: %[[R4:.*]] = gpu_async.tensor_collective broadcast<2> group(@rows) ins(%[[R2]] : tensor<4xf32>) outs(%[[X]] : tensor<4xf32>) {here}
+  %r4 = gpu_async.tensor_collective broadcast<2> group(@rows) ins(%r2 : tensor<4xf32>) outs(%x : tensor<4xf32>) {here}
+  // CHECK: gpu_async.tensor_collective permute<{{\[}}[0, 1], [1, 0]]> group(@pairs) ins(%[[R3]] : tensor<?x4xi1>)
+  %r5 = gpu_async.tensor_collective permute<[[0, 1], [1, 0]]> group(@pairs) ins(%r3 : tensor<?x4xi1>) outs(%b : tensor<?x4xi1>)
+  return %r4, %r1, %r5 : tensor<4xf32>, tensor<12xf32>, tensor<?x4xi1>
+}

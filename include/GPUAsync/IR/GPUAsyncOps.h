@@ -16,6 +16,7 @@
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -42,6 +43,12 @@ bool isAsyncOp(Operation *op);
 SymbolRefAttr getCode(Operation *op);
 /// Whether `op` is work that runs a kernel.
 bool runsKernel(Operation *op);
+
+/// Whether the destination of such a collective may be its source.
+bool mayBeInPlace(CollectiveKind kind);
+/// Whether the elements of the memref lie one after the other, as collectives
+/// need them.
+bool hasNoGaps(MemRefType type);
 
 /// \name How a work op is ordered, as text
 /// `async [%t]`, `on %stream`, or both; then `id(1 after [0])` if it has a

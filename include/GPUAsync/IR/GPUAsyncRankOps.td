@@ -173,4 +173,49 @@ def GPUAsync_CollectiveOp : GPUAsync_WorkOp<"collective",
   }];
 }
 
+def GPUAsync_TensorCollectiveOp : GPUAsync_Op<"tensor_collective", [
+    AllTypesMatch<["destination", "result"]>, DestinationStyleOpInterface,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "a collective of tensors";
+  let description = [{
+    `gpu_async.collective` with tensors in place of memrefs: the same kinds, and
+    the same sizes. The result is what the memref op writes to its destination.
+    The elements of `destination` do not matter, and other uses of it see the old
+    ones. There is no `barrier`, since it has no memory.
+
+    It is no work op: a tensor has no place on a device yet, so it has no tokens
+    and no stream. The pipeline gpu-async-offload makes a `gpu_async.collective`
+    of it.
+
+    Legal: one value as both operands, of any kind; a result that nobody uses.
+    The op runs all the same, and keeps its place among other collectives.
+    Illegal: a kernel that contains it.
+
+    ```mlir
+    %r = gpu_async.tensor_collective all_reduce<sum> group(@dp)
+           ins(%x : tensor<4xf32>) outs(%x : tensor<4xf32>)
+    %s = gpu_async.tensor_collective all_gather group(@dp)
+           ins(%x : tensor<4xf32>) outs(%all : tensor<?xf32>)
+    ```
+  }];
+  let arguments = (ins
+      GPUAsync_CollectiveAttr:$what,
+      OptionalAttr<FlatSymbolRefAttr>:$group,
+      AnyRankedTensor:$source,
+      AnyRankedTensor:$destination);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    custom<Collective>($what) (`group` `(` $group^ `)`)?
+    `ins` `(` $source `:` type($source) `)`
+    `outs` `(` $destination `:` type($destination) `)` attr-dict
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() {
+      return getDestinationMutable();
+    }
+  }];
+}
+
 #endif // GPUASYNC_RANKOPS_TD
