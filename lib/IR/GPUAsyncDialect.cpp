@@ -16,6 +16,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Transforms/InliningUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -31,7 +32,18 @@ using namespace mlir::gpuasync;
 #define GET_ATTRDEF_CLASSES
 #include "GPUAsync/IR/GPUAsyncAttrs.cpp.inc"
 
+namespace {
+/// Lets numbers of ranks and collectives of tensors go in place of a call.
+struct InlineOps : public DialectInlinerInterface {
+  using DialectInlinerInterface::DialectInlinerInterface;
+  bool isLegalToInline(Operation *op, Region *, bool, IRMapping &) const final {
+    return isa<RankOp, SizeOp, UniformOp, TensorCollectiveOp>(op);
+  }
+};
+} // namespace
+
 void GPUAsyncDialect::initialize() {
+  addInterfaces<InlineOps>();
   addTypes<
 #define GET_TYPEDEF_LIST
 #include "GPUAsync/IR/GPUAsyncTypes.cpp.inc"

@@ -4,6 +4,7 @@
 
 // REMARK: remark: [Passed] InlinedCalls | Category:gpu-async-inline-calls | Function=twice | calls=2
 // REMARK: remark: [Passed] InlinedCalls | Category:gpu-async-inline-calls | Function=main | calls=1
+// REMARK: remark: [Passed] InlinedCalls | Category:gpu-async-inline-calls | Function=ranks | calls=1
 // REMARK-NOT: remark
 
 // What is called comes along, with what it calls.
@@ -61,4 +62,27 @@ func.func @numbers() -> i32 {
 func.func private @one() -> i32 {
   %r = arith.constant 1 : i32
   return %r : i32
+}
+
+// Collectives of tensors and numbers of ranks come along.
+// CHECK-LABEL: func.func @ranks
+// CHECK-NEXT: tensor.empty
+// CHECK-NEXT: gpu_async.tensor_collective
+// CHECK-NEXT: gpu_async.rank
+// CHECK-NEXT: gpu_async.size
+// CHECK-NEXT: gpu_async.uniform
+// CHECK-NEXT: tensor.from_elements
+// CHECK-NEXT: return
+func.func @ranks(%x: tensor<2xindex>) -> (tensor<2xindex>, tensor<2xindex>) {
+  %y, %z = call @exchange(%x) : (tensor<2xindex>) -> (tensor<2xindex>, tensor<2xindex>)
+  return %y, %z : tensor<2xindex>, tensor<2xindex>
+}
+func.func private @exchange(%x: tensor<2xindex>) -> (tensor<2xindex>, tensor<2xindex>) {
+  %e = tensor.empty() : tensor<2xindex>
+  %y = gpu_async.tensor_collective all_reduce<sum> ins(%x : tensor<2xindex>) outs(%e : tensor<2xindex>)
+  %r = gpu_async.rank
+  %n = gpu_async.size
+  %u = gpu_async.uniform %r : index
+  %z = tensor.from_elements %u, %n : tensor<2xindex>
+  return %y, %z : tensor<2xindex>, tensor<2xindex>
 }

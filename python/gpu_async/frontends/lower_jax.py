@@ -3,8 +3,9 @@
 
     pip install jax jaxlib            # 0.10.2 is what it was tried with
     python3 -m gpu_async.frontends.lower_jax FILE.py FUNCTION 4x8xf32 8x16xf32 ... > program.mlir
+    python3 -m gpu_async.frontends.lower_jax FILE.mlir > program.mlir
 
-FUNCTION is one of FILE.py's functions of arrays; the shapes are its arguments'.
+FUNCTION is one of FILE.py's functions of arrays; the shapes are its arguments'. FILE.mlir is StableHLO.
 JAX writes StableHLO; jaxlib's own passes make linalg of it. Control flow, which
 those leave, becomes scf here. An operation that neither knows is an error that
 names it.
@@ -25,7 +26,7 @@ import jaxlib.mlir._mlir_libs._stablehlo as stablehlo_library
 from jaxlib.mlir import ir, passmanager
 from jaxlib.mlir.dialects import arith, scf
 
-from . import constants, fourier, host_calls, loops, numerics, places
+from . import collectives, constants, fourier, host_calls, loops, numerics, places, shards, uniform
 
 # jaxlib looks for the Python module of a dialect at each operation of it, and has none for these.
 for dialect in ("bufferization", "complex", "index", "linalg", "shape", "tensor"):
@@ -61,7 +62,13 @@ def number_in(value):
     ).result
 
 
-def lower_while(op):
+def condition_of(op, value, exchanged):
+    """The number that a loop or branch depends on, of a tensor."""
+    number = number_in(value)
+    return exchanged.promise(op, number) if uniform.MARK in op.attributes else number
+
+
+def lower_while(op, exchanged):
     with op.location, ir.InsertionPoint(op):
         types = [result.type for result in op.results]
         loop = ir.Operation.create("scf.while", results=types, operands=list(op.operands), regions=2)
@@ -69,17 +76,17 @@ def lower_while(op):
     condition.append_to(loop.regions[0])
     body.append_to(loop.regions[1])
     with op.location:
-        replace_terminator(condition, lambda values: scf.condition(number_in(values[0]), list(condition.arguments)))
+        replace_terminator(condition, lambda values: scf.condition(condition_of(op, values[0], exchanged), list(condition.arguments)))
         replace_terminator(body, scf.yield_)
     return loop
 
 
-def lower_case(op):
+def lower_case(op, exchanged):
     """A stablehlo.case of an index, or of a boolean (stablehlo.if)."""
     types = [result.type for result in op.results]
     branches = list(op.regions)
     with op.location, ir.InsertionPoint(op):
-        number = number_in(op.operands[0])
+        number = condition_of(op, op.operands[0], exchanged)
         if op.name == "stablehlo.if":
             made = ir.Operation.create("scf.if", results=types, operands=[number], regions=2)
             order = branches
@@ -284,7 +291,8 @@ def lower_scans(module):
             number += 1
 
 
-def lower_control_flow(module):
+def lower_control_flow(module, exchanged):
+    """`exchanged` are the module's Collectives."""
     # A barrier to JAX's own optimiser only.
     lowerings = {
         "stablehlo.while": lower_while,
@@ -296,7 +304,7 @@ def lower_control_flow(module):
         if op.name not in lowerings:
             continue
         lowering = lowerings[op.name]
-        values = lowering(op).results if lowering else op.operands
+        values = lowering(op, exchanged).results if lowering else op.operands
         for old, new in zip(op.results, list(values)):
             old.replace_all_uses_with(new)
         op.erase()
@@ -677,16 +685,6 @@ def place_of(op):
     return ""
 
 
-DEVICES = (
-    "all_gather",
-    "all_reduce",
-    "all_to_all",
-    "collective_broadcast",
-    "collective_permute",
-    "partition_id",
-    "reduce_scatter",
-    "replica_id",
-)
 TRANSFERS = ("infeed", "outfeed", "send", "recv")
 
 
@@ -695,9 +693,7 @@ def refuse(op):
     name = op.name.rpartition(".")[2]
     why = "nothing here or in jaxlib lowers it; compute it outside of the function"
     called = ""
-    if name in DEVICES:
-        why = "it is for several devices, and a program is one device's; compile what one device does, outside of jax.shard_map"
-    elif name in TRANSFERS:
+    if name in TRANSFERS:
         why = "it is a transfer to the host while the program runs; make the value an argument or a result of the function"
     elif name == "custom_call":
         target = ir.StringAttr(op.attributes["call_target_name"]).value
@@ -709,6 +705,10 @@ def refuse(op):
             )
         elif target.startswith("lapack") or target in ("Qr", "Eigh", "ProductOfElementaryHouseholderReflectors"):
             why = "it is none of the functions of LAPACK that programs call; compute it outside of the function"
+        elif target in ("Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape"):
+            why = (
+                "it is a shard_map as JAX lowered it before Shardy; leave jax_use_shardy_partitioner at its default, True"
+            )
         elif target == "ApproxTopK":
             why = (
                 "it calls a library of XLA's, which programs do not; take jax.lax.top_k, which is exact (for "
@@ -768,55 +768,97 @@ def name_main(module, name):
     symbols["main"].attributes["sym_name"] = ir.StringAttr.get(name)
 
 
-def lower(traced, by_value=(), calls=None, gpu=False, lines=None, name="main"):
+def lower(traced, by_value=(), calls=None, gpu=False, lines=None, name="main", parts=None):
     """The text of the program; its function is `name`. A ValueError of what has no lowering.
 
     Arguments `by_value`, arrays without dimensions, are passed as numbers behind the others: the host has them.
     `calls`, a new HostCalls, gets what the program calls on the host. Without one, calls of Python's are refused. For
     a `gpu` scatters are shared among more threads. With `lines`, the line of the function, operations have the
-    lines of the Python program for their locations.
+    lines of the Python program for their locations. `parts`, a new Parts, gets how arrays are divided among ranks.
+    Without one, a shard_map of several devices is refused.
     """
-    hasPython = calls is not None
-    calls = calls or host_calls.HostCalls()
-    stablehlo_library.register_stablehlo_passes()
     # JAX keeps the module, and gives it to whoever lowers the function again.
     kept = traced.compiler_ir("stablehlo")
     with kept.context:
-        module = kept.operation.clone()
-        erase_shardings(module)
-        run(module, "func.func(chlo-legalize-to-stablehlo)", "symbol-dce", "canonicalize", "cse")
-        for op in loops.operations(module.operation):
-            if op.name.rpartition(".")[2] in DEVICES + TRANSFERS:
-                refuse(op)
-            if not hasPython and host_calls.target_of(op) == host_calls.CALLBACK:
-                refuse(op)
-        host_calls.erase_tokens(module)
-        inline_calls(module)
-        fold_sizes(module)
-        lower_empty(module)
-        widen_unsigned(module)
-        lower_scans(module)
-        lower_control_flow(module)
-        # Signs last: what is compared, divided and converted depends on them.
-        run(module, "stablehlo-legalize-to-linalg", "stablehlo-convert-to-signless")
-        erase_casts(module)
-        saturate(module)
-        lower_loops(module, loops.GPU_THREADS if gpu else 1)
-        calls.lower(module, place_of)
-        if by_value:
-            pass_by_value(module, by_value)
-        run(module, "canonicalize", "cse")
-        refuse_left(module)
-        for op in loops.operations(module.operation):
-            strip_attributes(op)
-        strip_attributes(module.operation)
-        if lines:
-            # Functions that JAX makes of its own, such as relu, have no line: their operations get that of the call.
-            for function in module.body.operations:
-                isMain = ir.StringAttr(function.attributes["sym_name"]).value == "main"
-                places.keep_lines([*loops.operations(function.operation), function.operation], lines if isMain else None)
+        return lower_module(kept.operation.clone(), by_value, calls, gpu, lines, name, parts)
+
+
+def lower_text(text, gpu=False):
+    """The text of a program that is given as StableHLO; its functions keep their names. A ValueError, see lower."""
+    with jax.interpreters.mlir.make_ir_context():
+        try:
+            module = ir.Module.parse(text).operation.clone()
+        except ir.MLIRError as error:
+            raise ValueError("the program cannot be read as StableHLO: %s" % str(error).strip()) from None
+        return lower_module(module, gpu=gpu, name=None)
+
+
+def lower_module(module, by_value=(), calls=None, gpu=False, lines=None, name="main", parts=None):
+    """See lower. Without a name, functions keep theirs. Changes the module."""
+    hasPython = calls is not None
+    calls = calls or host_calls.HostCalls()
+    stablehlo_library.register_stablehlo_passes()
+    erase_shardings(module)
+    found = inline_shards(module, parts)
+    run(module, "func.func(chlo-legalize-to-stablehlo)", "symbol-dce", "canonicalize", "cse")
+    for op in loops.operations(module):
+        if op.name.rpartition(".")[2] in TRANSFERS:
+            refuse(op)
+        if not hasPython and host_calls.target_of(op) == host_calls.CALLBACK:
+            refuse(op)
+    host_calls.erase_tokens(module)
+    inline_calls(module)
+    fold_sizes(module)
+    lower_empty(module)
+    exchanged = collectives.Collectives(module, place_of, found.ranks if found else None, lines is not None)
+    exchanged.settle()
+    if exchanged.ranks:
+        uniform.Uniformity(exchanged, found.keys() if found else None).mark()
+    exchanged.lower()
+    widen_unsigned(module)
+    lower_scans(module)
+    lower_control_flow(module, exchanged)
+    # Signs last: what is compared, divided and converted depends on them.
+    run(module, "stablehlo-legalize-to-linalg", "stablehlo-convert-to-signless")
+    erase_casts(module)
+    saturate(module)
+    lower_loops(module, loops.GPU_THREADS if gpu else 1)
+    calls.lower(module, place_of)
+    if by_value:
+        pass_by_value(module, by_value)
+    run(module, "canonicalize", "cse")
+    refuse_left(module)
+    for op in loops.operations(module):
+        strip_attributes(op)
+    strip_attributes(module)
+    if lines:
+        # Functions that JAX makes of its own, such as relu, have no line: their operations get that of the call.
+        for function in module.regions[0].blocks[0].operations:
+            isMain = ir.StringAttr(function.attributes["sym_name"]).value == "main"
+            places.keep_lines([*loops.operations(function.operation), function.operation], lines if isMain else None)
+    if name:
         name_main(module, name)
-        return constants.pack_booleans(calls.complete(module.get_asm(enable_debug_info=lines is not None)))
+    text = module.get_asm(enable_debug_info=lines is not None)
+    return constants.pack_booleans(exchanged.complete(calls.complete(text)))
+
+
+def inline_shards(module, parts):
+    """Makes the program of one rank of that of all, and returns its Parts: None if it has no shard_map."""
+
+    def refuse_shards(op, why):
+        raise ValueError("shard_map%s has no lowering: %s" % (place_of(op), why))
+
+    found = shards.Parts()
+    if not shards.Shards(module, refuse_shards, found).lower():
+        return None
+    if parts is None and found.ranks > 1:
+        raise ValueError(
+            "shard_map has no lowering: the function is for a mesh of %d devices, and a program is one device's; give the "
+            "mesh to gpu_async.jit(f, mesh=mesh)" % found.ranks
+        )
+    if parts is not None:
+        parts.axes, parts.arguments, parts.results = found.axes, found.arguments, found.results
+    return found
 
 
 def strip_attributes(op):
@@ -837,13 +879,31 @@ def strip_attributes(op):
             op.attributes[name] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in kept])
 
 
+def write_text(arguments):
+    """Writes the program of a file of StableHLO."""
+    if arguments.function is not None:
+        raise SystemExit("lower_jax: %s is a file of StableHLO, whose functions are all taken; give the file alone" % arguments.file)
+    try:
+        with open(arguments.file, "rb") as file:
+            text = file.read()
+        sys.stdout.write(lower_text(text, gpu=arguments.gpu))
+    except OSError as error:
+        raise SystemExit("lower_jax: %s" % error)
+    except ValueError as error:
+        raise SystemExit("lower_jax: %s: %s" % (arguments.file, error))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file")
-    parser.add_argument("function")
+    parser.add_argument("function", nargs="?")
     parser.add_argument("shape", nargs="*", type=read_shape)
     parser.add_argument("--gpu", action="store_true", help="cut scatters for the many threads of a GPU")
     arguments = parser.parse_args()
+    if arguments.file.endswith((".mlir", ".mlirbc")):
+        return write_text(arguments)
+    if arguments.function is None:
+        parser.error("the following arguments are required: function")
     spec = importlib.util.spec_from_file_location("program", arguments.file)
     if not spec or not os.path.isfile(arguments.file):
         raise SystemExit("lower_jax: %s is no file of Python" % arguments.file)
@@ -865,9 +925,11 @@ def main():
                 % (arguments.function, parameters, len(arguments.shape), error)
             )
     try:
-        sys.stdout.write(lower(trace(function, arguments.shape), gpu=arguments.gpu))
+        parts = shards.Parts()
+        text = lower(trace(function, arguments.shape), gpu=arguments.gpu, parts=parts)
     except ValueError as error:
         raise SystemExit("lower_jax: %s" % error)
+    sys.stdout.write(parts.describe_all() + text)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ jax/NAME.mlir is what frontends/lower_jax.py makes of examples/jax/programs.py, 
 torch/NAME.mlir what frontends/lower_torch.py makes of examples/torch/NAME.mlir;
 both have the inputs and results of jax/NAME.N.npy: result N, computed by JAX on
 the CPU in f64 from argument K = random:K+1 (docs/reference/gpu-runner.md), but TOKENS.
+ranks/NAME.mlir is what lower_jax.py makes of examples/jax/shard_maps.py, and of the files of StableHLO beside it.
 The two packages were 0.10.2 and 20261001.
 """
 
@@ -24,7 +25,8 @@ root = os.path.join(here, "..", "..", "..", "..")
 examples, package = os.path.join(root, "examples"), os.path.join(root, "python", "gpu_async")
 sys.path[:0] = os.path.join(examples, "jax"), package
 import programs  # noqa: E402
-from frontends import lower_jax  # noqa: E402
+import shard_maps  # noqa: E402
+from frontends import lower_jax, shards  # noqa: E402
 
 TOKENS = [3, 49, 0, 7, 7, 12, 31, 1, 48, 20, 5, 3, 9]
 
@@ -54,6 +56,15 @@ def main():
             result = np.asarray(result)
             np.save(os.path.join(here, "jax", "%s.%d.npy" % (name, n)),
                     result.astype(np.int32) if result.dtype.kind == "i" else result.astype(np.float64))
+    for name, text in shard_maps.SHAPES.items():
+        parts = shards.Parts()
+        traced = lower_jax.trace(getattr(shard_maps, name), [lower_jax.read_shape(each) for each in text.split()])
+        text = lower_jax.lower(traced, parts=parts)
+        with open(os.path.join(here, "ranks", name + ".mlir"), "w") as file:
+            file.write(parts.describe_all() + text)
+    for name in "all_reduce.mlir", "all_reduce_groups.mlir":
+        with open(os.path.join(examples, "jax", name)) as file, open(os.path.join(here, "ranks", name), "w") as out:
+            out.write(lower_jax.lower_text(file.read()))
     for program in sorted(os.listdir(os.path.join(examples, "torch"))):
         if program.endswith(".mlir"):
             with open(os.path.join(here, "torch", program), "w") as file:
