@@ -37,7 +37,7 @@ def matmul_psumscatter(lhs_block, rhs_block):
 
 @functools.partial(jax.shard_map, mesh=row, in_specs=(P(None, "i"), P("i", None)), out_specs=P("i", None))
 def matmul_ring(lhs_block, rhs_block):
-    """The same by a ring: partial sums go from rank to rank."""
+    """Does so by a ring: partial sums go from rank to rank."""
     size, rank = lhs_block.shape[0] // 4, lax.axis_index("i")
 
     def part(step):

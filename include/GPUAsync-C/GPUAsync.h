@@ -313,6 +313,20 @@ gpuasync_callable_call_donating(const gpuasync_callable *callable,
                                 int32_t waits, gpuasync_value *arguments,
                                 size_t argumentCount, gpuasync_value *results,
                                 size_t resultCount) GPUASYNC_NOEXCEPT;
+/** Calls the function on `count` ranks (docs/reference/Ranks.md) and waits for
+ *  all: each on a thread of its own, in a context of its own of the cpu device.
+ *  `arguments[i]` and `results[i]` are those of rank i, as
+ *  gpuasync_callable_call has them. The executable is for the cpu device, else
+ *  GPUASYNC_UNSUPPORTED.
+ *
+ *  After an error of one rank the others do not wait for it. The status has the
+ *  messages of all ranks that failed, and no results are left. With
+ *  GPUASYNC_TIMEOUT work of a rank goes on, and uses the arguments and the
+ *  memory given to results for an unknown time. */
+GPUASYNC_API gpuasync_status *gpuasync_callable_call_ranks(
+    const gpuasync_callable *callable, uint32_t count,
+    const gpuasync_value *const *arguments, size_t argumentCount,
+    gpuasync_value *const *results, size_t resultCount) GPUASYNC_NOEXCEPT;
 /** A stream of the executable's device in whose order gpuasync_callable_enqueue
  *  puts its work: the vendor's handle, for others to wait for or to be waited
  *  for by. Null with GPUASYNC_UNSUPPORTED where results do not stay on the

@@ -219,7 +219,7 @@ Error Program::refuseUpstreamLaunches() {
   return found.wasInterrupted() ? reportedError() : Error::success();
 }
 
-Error Program::refuseKernelVariables() {
+mlir::Operation *Program::findKernelVariable() {
   constexpr unsigned ofBlock = 3; // memory of one block, not of the device
   const auto isOfBlock = [](mlir::Attribute space) {
     if (auto named = mlir::dyn_cast_or_null<mlir::gpu::AddressSpaceAttr>(space))
@@ -227,7 +227,8 @@ Error Program::refuseKernelVariables() {
     auto number = mlir::dyn_cast_or_null<mlir::IntegerAttr>(space);
     return number && number.getInt() == ofBlock;
   };
-  mlir::WalkResult found = module->walk([&](mlir::gpu::GPUModuleOp kernels) {
+  mlir::Operation *found = nullptr;
+  module->walk([&](mlir::gpu::GPUModuleOp kernels) {
     for (mlir::Operation &op : *kernels.getBody()) {
       bool isVariable = false;
       if (auto global = mlir::dyn_cast<mlir::LLVM::GlobalOp>(op))
@@ -237,15 +238,22 @@ Error Program::refuseKernelVariables() {
                      !isOfBlock(global.getType().getMemorySpace());
       if (!isVariable)
         continue;
-      op.emitOpError(
-          "is a variable of kernels, which all ranks of this process "
-          "would share: keep its value in memory that the program "
-          "allocates, or start ranks as processes (mpirun)");
+      found = &op;
       return mlir::WalkResult::interrupt();
     }
     return mlir::WalkResult::advance();
   });
-  return found.wasInterrupted() ? reportedError() : Error::success();
+  return found;
+}
+
+Error Program::refuseKernelVariables() {
+  mlir::Operation *found = findKernelVariable();
+  if (!found)
+    return Error::success();
+  found->emitOpError("is a variable of kernels, which all ranks of this "
+                     "process would share: keep its value in memory that the "
+                     "program allocates, or start ranks as processes (mpirun)");
+  return reportedError();
 }
 
 /// Whether nothing but LLVM dialect is left.

@@ -112,7 +112,10 @@ public:
   bool needsOffload();
   /// Whether the file is in LLVM dialect.
   bool isLowered();
-  /// Ranks that are threads would share variables of kernels.
+  /// Returns a variable of kernels, which ranks that are threads would share,
+  /// or null.
+  mlir::Operation *findKernelVariable();
+  /// Refuses such variables.
   llvm::Error refuseKernelVariables();
 
 private:

@@ -86,8 +86,7 @@ gpuasync_status *Call::run(void *stream, const gpuasync_value *arguments,
       *end++ = &stream;
     *end++ = storage.data();
     *end = &raw;
-    status =
-        gpuasync::Status(gpuasync_scope_push(executable.device->context.get()));
+    status = gpuasync::Status(gpuasync_scope_push(device->context.get()));
     if (status.ok()) {
       gpuasync_call_arrays known = {arrays.data(), arrays.size(), nullptr};
       gpuasync_call_arrays_push(&known);
@@ -123,7 +122,7 @@ gpuasync_status *Call::runOn(void *stream, const gpuasync_value *arguments,
       run(stream, arguments, argumentCount, results, resultCount));
   // Later calls that use the same arrays, and the frees of these.
   if (isBehindQueue) {
-    DeviceQueue &arrays = *executable.device->queue;
+    DeviceQueue &arrays = *device->queue;
     std::lock_guard<std::mutex> lock(arrays.renewal);
     gpuasync::Status ended = arrays.orderAfter(stream, *ready);
     if (ended.ok())
@@ -155,8 +154,8 @@ gpuasync_status *Call::runAndWait(const gpuasync_value *arguments,
     return finish(gpuasync::Status(
         run(nullptr, arguments, argumentCount, results, resultCount)));
   gpuasync_stream *stream = nullptr;
-  if (gpuasync_status *status = gpuasync_context_stream_create(
-          executable.device->context.get(), &stream))
+  if (gpuasync_status *status =
+          gpuasync_context_stream_create(device->context.get(), &stream))
     return status;
   SmallVector<gpuasync_value, 2> made(results, results + resultCount);
   gpuasync::Status status(run(gpuasync_context_stream_native(stream), arguments,

@@ -32,7 +32,11 @@ struct Range {
 class Call {
 public:
   Call(const gpuasync_executable &executable, const Callable &function)
-      : executable(executable), function(function) {
+      : Call(executable, function, executable.device) {}
+  /// A call on another device of the executable's kind, which outlives it.
+  Call(const gpuasync_executable &executable, const Callable &function,
+       const std::shared_ptr<SharedDevice> &device)
+      : executable(executable), function(function), device(device) {
     AbandonedResults::get().reap();
   }
   /// Results that the caller did not get go, or stay as long as they are
@@ -40,7 +44,7 @@ public:
   ~Call() {
     if (allocated.empty())
       return;
-    AbandonedResults::get().add(executable.device, allocated);
+    AbandonedResults::get().add(device, allocated);
     AbandonedResults::get().reap();
   }
   Call(const Call &) = delete;
@@ -117,6 +121,7 @@ private:
 
   const gpuasync_executable &executable;
   const Callable &function;
+  const std::shared_ptr<SharedDevice> &device;
   llvm::SmallVector<int64_t, 128> words;
   int64_t *next = nullptr;
   llvm::SmallVector<void *, 24> packed;

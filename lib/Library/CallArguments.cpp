@@ -88,12 +88,11 @@ gpuasync_status *Call::check(const char *what, size_t index,
                     "pass a copy");
     bool onDevice = value.device != GPUASYNC_HOST;
     if (value.device < GPUASYNC_HOST ||
-        (onDevice && value.device != executable.device->ordinal))
-      return refuse(
-          what, index, parameter,
-          "given on device " + Twine(value.device) +
-              ", but the executable is on " +
-              gpuasync_context_device(executable.device->context.get()));
+        (onDevice && value.device != device->ordinal))
+      return refuse(what, index, parameter,
+                    "given on device " + Twine(value.device) +
+                        ", but the executable is on " +
+                        gpuasync_context_device(device->context.get()));
     if (executable.keepsArrays && parameter.kind == GPUASYNC_KIND_MEMREF &&
         !onDevice)
       return refuse(what, index, parameter,
@@ -101,7 +100,7 @@ gpuasync_status *Call::check(const char *what, size_t index,
                     "pass an array on the device, or compile with place=copy");
     // The cpu device reaches all. Memrefs may be either: the program knows.
     const bool isUploaded = queue && !onDevice && what == StringRef("argument");
-    if (!executable.device->isCpu && parameter.kind == GPUASYNC_KIND_TENSOR &&
+    if (!device->isCpu && parameter.kind == GPUASYNC_KIND_TENSOR &&
         onDevice != executable.deviceArrays && !isUploaded)
       return refuse(what, index, parameter,
                     onDevice ? "given on the device; compile with place=off "
@@ -129,13 +128,12 @@ gpuasync_status *Call::useArray(const char *what, size_t index,
   DeviceArray::Found found = DeviceArray::find(value.data);
   const bool isGone = value.owner && what == StringRef("argument") &&
                       found.array != value.owner;
-  if (isGone || (found.array && found.queue != executable.device->queue.get()))
-    return refuse(
-        what, index, parameter,
-        "the array is not in the context of the executable, " +
-            Twine(gpuasync_context_device(executable.device->context.get())) +
-            ": it is another device's, or its context was closed; "
-            "copy it to the host before, and pass that");
+  if (isGone || (found.array && found.queue != device->queue.get()))
+    return refuse(what, index, parameter,
+                  "the array is not in the context of the executable, " +
+                      Twine(gpuasync_context_device(device->context.get())) +
+                      ": it is another device's, or its context was closed; "
+                      "copy it to the host before, and pass that");
   if (found.array)
     used.push_back(std::move(found.ready));
   if (isWritten)

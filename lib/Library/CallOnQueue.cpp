@@ -37,7 +37,7 @@ static bool upload(gpuasync_frame *frame, gpuasync_stream *stream, void *to,
 /// Before the work of a call that is not on the queue: waits for the arrays
 /// that it uses there, or puts the caller's stream behind the queue.
 gpuasync_status *Call::awaitArrays(void *stream) {
-  DeviceQueue &arrays = *executable.device->queue;
+  DeviceQueue &arrays = *device->queue;
   if (gpuasync_status *status = prepareArrays(0))
     return status;
   if (isOrdered) {
@@ -60,7 +60,6 @@ gpuasync_status *Call::awaitArrays(void *stream) {
 /// Allocates on the host what the end of the call needs, when nothing of it is
 /// enqueued yet.
 gpuasync_status *Call::prepareArrays(size_t count) {
-  const std::shared_ptr<SharedDevice> &device = executable.device;
   ready = ReadyRef(new (std::nothrow) Ready(*device->queue));
   bool isMade = ready.get();
   for (size_t i = 0; i < count && isMade; ++i) {
@@ -195,10 +194,10 @@ gpuasync_status *Call::runOnQueue(const gpuasync_value *arguments,
   if (resultCount != function.results.size() || (resultCount && !results))
     return run(nullptr, arguments, argumentCount, results, resultCount);
   void *native = nullptr;
-  gpuasync::Status status = executable.device->queue->open(native);
+  gpuasync::Status status = device->queue->open(native);
   if (!status.ok())
     return status.release();
-  queue = executable.device->queue.get();
+  queue = device->queue.get();
   SmallVector<gpuasync_value, 4> filled(results, results + resultCount);
   status = gpuasync::Status(
       run(native, arguments, argumentCount, filled.data(), resultCount));

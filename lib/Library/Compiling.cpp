@@ -80,8 +80,12 @@ static Error compileProgram(Program &program, StringRef text, StringRef name,
   }
   if (signatures.empty())
     return createStringError(name + ": no public function has a body");
-  // Files have contents that the key does not cover.
-  mayBeKept = mayBeKept && !program.linksFiles();
+  if (mlir::Operation *variable = program.findKernelVariable())
+    executable.variable =
+        mlir::cast<mlir::SymbolOpInterface>(variable).getName().str();
+  // Files have contents that the key does not cover, and the cache does not
+  // know of variables.
+  mayBeKept = mayBeKept && !program.linksFiles() && executable.variable.empty();
   if (Error error = program.schedule(how))
     return error;
   for (Signature &signature : signatures) {

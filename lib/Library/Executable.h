@@ -10,6 +10,7 @@
 
 #include "Execution/Link.h"
 #include "Library/Callable.h"
+#include "Library/RankCalls.h"
 #include "Library/SharedDevice.h"
 
 #include <atomic>
@@ -25,8 +26,11 @@ struct gpuasync_executable {
   bool deviceArrays = false; ///< arrays are where the device reaches them
   bool keepsArrays = false;  ///< and results stay there
   bool takesStream = false;  ///< functions have one for the caller's
+  std::string variable;      ///< of kernels, which ranks would share, or empty
   gpuexec::LinkedProgram linked;
   std::vector<gpuexec::Callable> callables;
+  /// Contexts of ranks that no call uses: those of each call of so many.
+  gpuexec::IdleRanks idleRanks;
   std::string said;
   std::string timing; ///< a table; empty without the option
 };

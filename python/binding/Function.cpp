@@ -60,6 +60,19 @@ public:
   /// Runs it, without the GIL, and makes the results; null after an error.
   /// Once.
   PyObject *run();
+  /// Two steps of `run`, with the call between them. `prepare` is false after
+  /// an error.
+  bool prepare();
+  PyObject *finish(const gpuasync::Status &status);
+  const gpuasync_value *getArguments() const { return arguments->values(); }
+  gpuasync_value *getResults() { return results; }
+  /// Keeps for ever what keeps the memory of the arguments.
+  void leak() {
+    Py_INCREF(function);
+    arguments->leak();
+    if (out)
+      out->leak();
+  }
   /// For Python's collector; not while it runs.
   int traverse(visitproc visit, void *arg) const;
 
@@ -83,6 +96,9 @@ private:
   std::vector<Ref> given; ///< results that were given memory, or null
   /// Numbers of the arguments that are arrays of ours, and donated.
   std::vector<size_t> donated;
+  gpuasync_value few[4];
+  std::vector<gpuasync_value> many;
+  gpuasync_value *results = few;
 };
 
 } // namespace
@@ -392,10 +408,7 @@ void Invocation::keepWhatIsUsed() {
   if (kept)
     return keepAbandoned(signature.place, std::move(kept));
   PyErr_Clear(); // there is no memory for it
-  Py_INCREF(function);
-  arguments->leak();
-  if (out)
-    out->leak();
+  leak();
 }
 
 PyObject *Invocation::makeResult(size_t index, gpuasync_value &value) {
@@ -459,15 +472,16 @@ int Invocation::traverse(visitproc visit, void *arg) const {
   return 0;
 }
 
-PyObject *Invocation::run() {
+bool Invocation::prepare() {
   reapAbandoned();
   if (!arguments->arrive(*signature.place) ||
       (out && !out->arrive(*signature.place)))
-    return nullptr;
+    return false;
   size_t count = signature.results.size();
-  gpuasync_value few[4];
-  std::vector<gpuasync_value> many(count > 4 ? count : 0);
-  gpuasync_value *results = count > 4 ? many.data() : few;
+  if (count > std::size(few)) {
+    many.resize(count);
+    results = many.data();
+  }
   for (size_t i = 0; i < count; ++i)
     if (i < given.size() && given[i]) {
       results[i] = out->values()[i];
@@ -475,6 +489,13 @@ PyObject *Invocation::run() {
     } else {
       results[i].data = nullptr;
     }
+  return true;
+}
+
+PyObject *Invocation::run() {
+  if (!prepare())
+    return nullptr;
+  size_t count = signature.results.size();
   // Arrays of others may be freed or written as soon as the call is over.
   const bool waits =
       !signature.place->keepsArrays() || out || arguments->hasForeign();
@@ -492,6 +513,11 @@ PyObject *Invocation::run() {
     return gpuasync::Status(call(signature.callable, arguments->values(),
                                  arguments->size(), results, count));
   }();
+  return finish(status);
+}
+
+PyObject *Invocation::finish(const gpuasync::Status &status) {
+  size_t count = signature.results.size();
   endDonation(status.ok());
   if (!status.ok()) {
     keepWhatIsUsed();
@@ -611,6 +637,57 @@ static PyObject *callFunction(PyObject *object, PyObject *args,
                                                          : nullptr;
 }
 
+/// Calls it on ranks: `all` has a tuple of arguments for each. Returns a tuple
+/// of what each returns.
+static PyObject *callOnRanks(PyObject *object, PyObject *all) {
+  if (!PyTuple_Check(all) || PyTuple_Size(all) == 0) {
+    PyErr_SetString(PyExc_TypeError, "ranks are a tuple of tuples");
+    return nullptr;
+  }
+  const Signature &signature = signatureOf(object);
+  const auto count = size_t(PyTuple_Size(all));
+  std::vector<std::unique_ptr<Invocation>> calls;
+  std::vector<const gpuasync_value *> arguments;
+  std::vector<gpuasync_value *> results;
+  for (size_t rank = 0; rank < count; ++rank) {
+    PyObject *given = PyTuple_GetItem(all, Py_ssize_t(rank));
+    if (!PyTuple_Check(given)) {
+      PyErr_SetString(PyExc_TypeError, "ranks are a tuple of tuples");
+      return nullptr;
+    }
+    Invocation &call = *calls.emplace_back(new Invocation(object));
+    if (!call.bind(given, nullptr, /*later=*/true) || !call.prepare())
+      return nullptr;
+    arguments.push_back(call.getArguments());
+    results.push_back(call.getResults());
+  }
+  gpuasync::Status status = [&] {
+    WithoutGil free;
+    return gpuasync::Status(gpuasync_callable_call_ranks(
+        signature.callable, uint32_t(count), arguments.data(),
+        signature.arguments.size(), results.data(), signature.results.size()));
+  }();
+  if (!status.ok()) {
+    // Nobody says when the work of a rank ends that gave up.
+    if (status.code() == GPUASYNC_TIMEOUT)
+      for (const std::unique_ptr<Invocation> &call : calls)
+        call->leak();
+    raise(Error::Call, status);
+    return nullptr;
+  }
+  Ref tuple(PyTuple_New(Py_ssize_t(count)));
+  for (size_t rank = 0; rank < count; ++rank) {
+    PyObject *made = tuple ? calls[rank]->finish(status) : nullptr;
+    if (made && PyTuple_SetItem(tuple.get(), Py_ssize_t(rank), made) == 0)
+      continue;
+    // There is no memory for it, nor for those of other ranks.
+    for (size_t i = 0; !tuple && i < signature.results.size(); ++i)
+      gpuasync_value_release(&results[rank][i]);
+    tuple = Ref();
+  }
+  return tuple.release();
+}
+
 static PyObject *bindFunction(PyObject *object, PyObject *args,
                               PyObject *options) {
   auto invocation = std::make_unique<Invocation>(object);
@@ -705,6 +782,7 @@ static PyObject *nameDonation(PyObject *object, PyObject *name) {
 
 static PyMethodDef functionMethods[] = {
     {"_name_donation", entry<nameDonation>, METH_O, nullptr},
+    {"_call_on_ranks", entry<callOnRanks>, METH_O, nullptr},
     {"start", withOptions(entry<startFunction>), METH_VARARGS | METH_KEYWORDS,
      "start(*arguments, out=None)\n--\n\nBegins the call on a thread of the "
      "package, and returns its Token. Wrong arguments are an exception here; "

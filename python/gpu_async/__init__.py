@@ -233,7 +233,7 @@ def _check_options(caller, device, options, own=()):
 
 
 def jit(function=None, device="auto", *, static_argnums=None, static_argnames=None, donate_argnums=None, donate_argnames=None,
-        ffi=False, **options):
+        ffi=False, mesh=None, **options):
     """Compiles a function of JAX arrays at its first call with each shape.
 
     Without a function, as in `@jit(device="cpu")`, it is what takes one. A method becomes a method.
@@ -244,17 +244,26 @@ def jit(function=None, device="auto", *, static_argnums=None, static_argnames=No
     it returns what the function returns with Arrays in place of JAX's, and its `schedule(*args)`
     is the Schedule of such a call. Where JAX traces the caller, the function is part of the caller, as with jax.jit.
     With `ffi`, such a caller calls the compiled program, on the CPU.
+    With `mesh`, a jax.sharding.Mesh or AbstractMesh, the function uses jax.shard_map over it, and runs on a rank for each
+    device: threads of this process. Arguments and results are whole arrays then, and results are NumPy's.
     Needs jax and jaxlib.
     """
     if function is None:
         return lambda function: jit(function, device, static_argnums=static_argnums, static_argnames=static_argnames,
-                                    donate_argnums=donate_argnums, donate_argnames=donate_argnames, ffi=ffi,
+                                    donate_argnums=donate_argnums, donate_argnames=donate_argnames, ffi=ffi, mesh=mesh,
                                     **options)
     if not callable(function):
         raise TypeError("gpu_async.jit takes a function, given %r" % (function,))
     for option in _OF_JAX.intersection(options):
         raise TypeError("gpu_async.jit does not take %s, an option of jax.jit; leave it out" % option)
-    _check_options("gpu_async.jit", device, options, ("static_argnums", "static_argnames", "donate_argnums", "donate_argnames", "ffi"))
+    _check_options("gpu_async.jit", device, options, ("static_argnums", "static_argnames", "donate_argnums", "donate_argnames", "ffi", "mesh"))
+    if mesh is not None:
+        if ffi or any(each is not None for each in (static_argnums, static_argnames, donate_argnums, donate_argnames)):
+            raise TypeError("gpu_async.jit(mesh=...) takes no static or donated arguments, and no ffi; give values of a function by "
+                            "functools.partial")
+        from .frontends import on_mesh
+
+        return on_mesh.OnMesh(function, mesh, device, options)
     from .frontends import from_jax
 
     return from_jax.Jit(function, device, options, static_argnums, static_argnames, donate_argnums, donate_argnames, ffi)

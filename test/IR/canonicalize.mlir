@@ -138,7 +138,7 @@ func.func @rounds(%n: index) -> index {
   return %sum : index
 }
 
-// The same of collectives on tensors, also where nobody uses the results.
+// Collectives of tensors stay, too, also if nobody uses the results.
 // CHECK-LABEL: func.func @tensors
 // HOIST-LABEL: func.func @tensors
 func.func @tensors(%n: index, %x: tensor<4xf32>) -> tensor<4xf32> {

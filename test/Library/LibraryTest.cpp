@@ -1208,4 +1208,166 @@ TEST(Library, EightThreadsCallAndCompile) {
   EXPECT_TRUE(status.ok()) << status.message();
 }
 
+//===----------------------------------------------------------------------===//
+// Calls on ranks
+//===----------------------------------------------------------------------===//
+
+/// A function on ranks. Each gives two numbers and gets those of all, negated;
+/// rank `bad` fails before that.
+struct OnRanks {
+  Executable executable{R"(
+func.func @main(%x: tensor<2xf32>, %bad: index) -> tensor<?xf32> {
+  %rank = gpu_async.rank
+  %ok = arith.cmpi ne, %rank, %bad : index
+  cf.assert %ok, "no data"
+  %c2 = arith.constant 2 : index
+  %n = gpu_async.size
+  %all = arith.muli %n, %c2 : index
+  %e = tensor.empty(%all) : tensor<?xf32>
+  %g = gpu_async.tensor_collective all_gather ins(%x : tensor<2xf32>) outs(%e : tensor<?xf32>)
+  %r = arith.negf %g : tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+func.func @sum(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %e = tensor.empty() : tensor<2xf32>
+  %r = gpu_async.tensor_collective all_reduce<sum> ins(%x : tensor<2xf32>) outs(%e : tensor<2xf32>)
+  return %r : tensor<2xf32>
+})"};
+  gpuasync_callable *main = nullptr, *sum = nullptr;
+  int64_t bad = -1;
+  std::vector<std::vector<float>> numbers;
+  std::vector<std::vector<gpuasync_value>> arguments, results;
+
+  explicit OnRanks(size_t count) {
+    gpuasync_status_free(
+        gpuasync_executable_lookup(executable.raw, "main", &main));
+    gpuasync_status_free(
+        gpuasync_executable_lookup(executable.raw, "sum", &sum));
+    for (size_t rank = 0; rank < count; ++rank) {
+      numbers.push_back({float(rank + 1), float(10 * rank)});
+      arguments.push_back({make(numbers.back().data(), GPUASYNC_TYPE_F32, {2}),
+                           make(&bad, GPUASYNC_TYPE_I64, {})});
+      results.push_back({gpuasync_value{}});
+    }
+  }
+  ~OnRanks() {
+    for (std::vector<gpuasync_value> &each : results)
+      gpuasync_value_release(&each[0]);
+    for (gpuasync_callable *callable : {main, sum})
+      gpuasync_status_free(gpuasync_callable_release(callable));
+  }
+  Status call(gpuasync_callable *callable, size_t argumentCount) {
+    std::vector<const gpuasync_value *> given;
+    std::vector<gpuasync_value *> made;
+    for (size_t rank = 0; rank < arguments.size(); ++rank) {
+      given.push_back(arguments[rank].data());
+      made.push_back(results[rank].data());
+    }
+    return Status(gpuasync_callable_call_ranks(callable, uint32_t(given.size()),
+                                               given.data(), argumentCount,
+                                               made.data(), 1));
+  }
+};
+
+TEST(Library, CallsOnRanks) {
+  OnRanks ranks(3);
+  // The second call takes the contexts of the first one.
+  for (int round = 0; round < 2; ++round) {
+    Status status = ranks.call(ranks.main, 2);
+    ASSERT_TRUE(status.ok()) << status.message();
+    for (std::vector<gpuasync_value> &result : ranks.results) {
+      ASSERT_EQ(result[0].shape[0], 6);
+      auto *data = static_cast<const float *>(result[0].data);
+      EXPECT_EQ(std::vector<float>(data, data + 6),
+                (std::vector<float>{-1, -0.f, -2, -10, -3, -20}));
+      gpuasync_value_release(&result[0]);
+    }
+  }
+}
+
+TEST(Library, CallsOnRanksWriteToTheCallersMemory) {
+  OnRanks ranks(2);
+  std::vector<std::vector<float>> memory(2, std::vector<float>(2));
+  for (size_t rank = 0; rank < 2; ++rank)
+    ranks.results[rank][0] = make(memory[rank].data(), GPUASYNC_TYPE_F32, {2});
+  Status status = ranks.call(ranks.sum, 1);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(memory[0], (std::vector<float>{3, 10}));
+  EXPECT_EQ(memory[1], memory[0]);
+}
+
+TEST(Library, ARankThatFailsEndsTheOthers) {
+  OnRanks ranks(3);
+  ranks.bad = 1;
+  Status status = ranks.call(ranks.main, 2);
+  ASSERT_FALSE(status.ok());
+  EXPECT_TRUE(says(status, "rank 1: test.mlir:5:3: assertion failed: no data"))
+      << status.message();
+  EXPECT_TRUE(says(status, "rank 0: ") && says(status, "rank 2: ") &&
+              says(status, "rank 1 failed: "))
+      << status.message();
+  for (const std::vector<gpuasync_value> &result : ranks.results)
+    EXPECT_EQ(result[0].data, nullptr);
+  // Later calls have contexts of their own.
+  ranks.bad = -1;
+  status = ranks.call(ranks.main, 2);
+  EXPECT_TRUE(status.ok()) << status.message();
+}
+
+TEST(Library, AnArgumentOfOneRankIsWrong) {
+  OnRanks ranks(2);
+  ranks.arguments[1][0] = make(ranks.numbers[1].data(), GPUASYNC_TYPE_F32, {1});
+  Status status = ranks.call(ranks.main, 2);
+  ASSERT_FALSE(status.ok());
+  EXPECT_TRUE(says(status, "rank 1: @main: argument 0 of tensor<2xf32>"))
+      << status.message();
+}
+
+TEST(Library, RanksDoNotShareVariablesOfKernels) {
+  Executable executable(R"(
+module attributes {gpu.container_module} {
+gpu.module @k {
+  memref.global "private" @counter : memref<1xi32> = dense<0>
+  gpu.func @add() kernel {
+    %c0 = arith.constant 0 : index
+    %one = arith.constant 1 : i32
+    %m = memref.get_global @counter : memref<1xi32>
+    %v = memref.load %m[%c0] : memref<1xi32>
+    %s = arith.addi %v, %one : i32
+    memref.store %s, %m[%c0] : memref<1xi32>
+    gpu.return
+  }
+}
+func.func @main() {
+  %c1 = arith.constant 1 : index
+  gpu.launch_func @k::@add blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1)
+  return
+}
+})");
+  gpuasync_callable *callable = nullptr;
+  Status status(gpuasync_executable_lookup(executable.raw, "main", &callable));
+  ASSERT_TRUE(status.ok()) << status.message();
+  const gpuasync_value *none[2] = {};
+  gpuasync_value *results[2] = {};
+  status =
+      Status(gpuasync_callable_call_ranks(callable, 2, none, 0, results, 0));
+  EXPECT_TRUE(says(status, "@counter is a variable of kernels"))
+      << status.message();
+  status =
+      Status(gpuasync_callable_call_ranks(callable, 1, none, 0, results, 0));
+  EXPECT_TRUE(status.ok()) << status.message();
+  gpuasync_status_free(gpuasync_callable_release(callable));
+}
+
+TEST(Library, CallsOnRanksAreChecked) {
+  OnRanks none(0);
+  EXPECT_TRUE(says(none.call(none.main, 2), "on 0 ranks; there are 1 to 1024"));
+  EXPECT_TRUE(says(Status(gpuasync_callable_call_ranks(none.main, 2, nullptr, 2,
+                                                       nullptr, 1)),
+                   "each with its arguments and results"));
+  EXPECT_TRUE(says(
+      Status(gpuasync_callable_call_ranks(nullptr, 1, nullptr, 0, nullptr, 0)),
+      "the callable is null"));
+}
+
 } // namespace

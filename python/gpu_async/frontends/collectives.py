@@ -12,7 +12,7 @@ from jaxlib.mlir import ir
 
 from . import loops, places
 
-# What takes groups, and what takes one number for each process.
+# Collectives by how they are lowered. The last two are numbers of a rank.
 REDUCING = ("stablehlo.all_reduce", "stablehlo.reduce_scatter")
 MOVING = ("stablehlo.all_gather", "stablehlo.all_to_all", "stablehlo.collective_broadcast", "stablehlo.collective_permute")
 NUMBERS = ("stablehlo.partition_id", "stablehlo.replica_id")
@@ -101,7 +101,7 @@ class Collectives:
 
     def __init__(self, module, place_of, ranks=None, lines=False):
         self.module, self.place_of, self.ranks, self.lines = module, place_of, ranks, lines
-        self.kind = "partition" if ranks else None  # what a rank is of StableHLO's process grid
+        self.kind = "partition" if ranks else None  # a rank's place in StableHLO's process grid
         self.definitions, self.groups = [], {}
 
     MEETING = REDUCING + MOVING
@@ -136,7 +136,7 @@ class Collectives:
         return int((re.search(r"handle = (-?\d+)", text) or ["", "0"])[1])
 
     def kind_of(self, op):
-        """What the ids in a collective number; None if they may be either."""
+        """Returns what ids of a collective number, replicas or partitions; None if they may be either."""
         if op.name in NUMBERS:
             return op.name.rpartition(".")[2].removesuffix("_id")
         if op.name in REDUCING + ("stablehlo.all_gather",):
@@ -232,7 +232,7 @@ class Collectives:
         ])
 
     def move(self, op, what, lists, value, shape, reduction=None):
-        """The same of any numbers, to a tensor of a shape."""
+        """Exchanges numbers of any type. Returns a tensor of a shape."""
         given = element = type_of(value).element_type
         if loops.is_of(ir.ComplexType, given):
             if reduction not in (None, "sum"):

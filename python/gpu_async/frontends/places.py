@@ -12,7 +12,7 @@ PYTHON = tuple(
 )
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
 # These files call JAX's tracing.
-OURS = ("from_jax.py", "jax_calls.py", "host_calls.py", "lower_jax.py", "lower_torch.py", "from_torch.py")
+OURS = ("from_jax.py", "on_mesh.py", "jax_calls.py", "host_calls.py", "lower_jax.py", "lower_torch.py", "from_torch.py")
 
 
 def is_of_user(path):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which values of a StableHLO program are the same on which ranks.
+"""Finds values of a StableHLO program that are the same on several ranks.
 
 The compiler refuses a collective under control flow that may differ between the ranks that meet. Of arrays it knows
 little, since kernels have written them. Here each value has a number for each rank: where two numbers are equal, so are
@@ -135,7 +135,7 @@ class Uniformity:
                 self.meet(value, self.of(init), self.of(next), decides)
 
     def exchange(self, op, numbers):
-        """What each rank has of a collective."""
+        """Returns a number for what each rank gets from a collective."""
         if op.name == "stablehlo.collective_permute":
             source = {target: source for source, target in self.exchanged.rows(op, "source_target_pairs")}
             return numbered(numbers[source[rank]] if rank in source else None for rank in range(self.ranks))

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""gpu_async.jit(f, mesh=mesh): functions with jax.shard_map, on a rank for each device of the mesh.
+
+Ranks are threads of this process. Each has its parts of the arguments, and computes its parts of the results.
+"""
+
+import functools
+import threading
+from types import MethodType
+
+import jax
+import numpy
+
+import gpu_async
+
+from . import from_jax, host_calls, kept, lower_jax, nesting, shards, static
+
+
+class OnMesh:
+    """A function that is compiled once for each shape of its arguments."""
+
+    def __init__(self, function, mesh, device, options):
+        functools.update_wrapper(self, function)
+        name = static.name_of(function)
+        if device not in ("auto", "cpu"):
+            raise ValueError("gpu_async.jit(%s, mesh=...): ranks are of the cpu device only, not of %r; leave the device out"
+                             % (name, device))
+        if options.get("stream", "none") != "none":
+            raise ValueError("gpu_async.jit(%s, mesh=...): a call on ranks takes no stream" % name)
+        if not isinstance(mesh, (jax.sharding.Mesh, jax.sharding.AbstractMesh)):
+            raise TypeError("gpu_async.jit(%s, mesh=...): a mesh is a jax.sharding.Mesh or AbstractMesh, given %r" % (name, mesh))
+        types = getattr(mesh, "axis_types", None) or ()
+        if any(each == jax.sharding.AxisType.Explicit for each in types):
+            raise ValueError(
+                "gpu_async.jit(%s, mesh=...): the mesh has axes of the type Explicit, whose arrays carry how they are divided; "
+                "give jax.make_mesh(..., axis_types=(jax.sharding.AxisType.Auto,) * %d), or jax.sharding.AbstractMesh"
+                % (name, len(types)))
+        self._function, self._mesh, self._options = function, mesh, options
+        self._axes = {axis: int(size) for axis, size in mesh.shape.items()}
+        self._compiled, self._lock = {}, threading.RLock()
+
+    def __call__(self, *args, **named):
+        leaves, tree = jax.tree_util.tree_flatten((args, named))
+        arrays, types = [], []
+        for number, leaf in enumerate(leaves):
+            try:
+                array, type = _take(leaf)
+            except from_jax._Refused as refused:
+                path, _ = jax.tree_util.tree_flatten_with_path((args, named))[0][number]
+                raise gpu_async.ArgumentError("argument %s of %s, a function of gpu_async.jit(mesh=...), is %s" % (
+                    jax.tree_util.keystr(path[1:]), static.name_of(self._function), refused.args[0])) from None
+            arrays.append(array)
+            types.append(type)
+        key = tree, tuple(types), kept.settings()
+        compiled = self._compiled.get(key)
+        if compiled is None:
+            with self._lock:
+                compiled = self._compiled.get(key) or self._compile(tree, types)
+                self._compiled[key] = compiled
+        main, parts, results, dtypes = compiled
+        given = tuple(
+            tuple(numpy.ascontiguousarray(parts.cut(array, dims, rank)) if array.ndim else array
+                  for array, dims in zip(arrays, parts.arguments))
+            for rank in range(parts.ranks)
+        )
+        made = [each if isinstance(each, tuple) else () if each is None else (each,) for each in main._call_on_ranks(given)]
+        joined = [
+            parts.join([_as_numpy(rank[number], dtype) for rank in made], dims,
+                       functools.partial(numpy.empty, dtype=dtype))
+            for number, (dims, dtype) in enumerate(zip(parts.results, dtypes))
+        ]
+        return jax.tree_util.tree_unflatten(results, joined)
+
+    def __get__(self, instance, owner=None):
+        return self if instance is None else MethodType(self, instance)
+
+    def __repr__(self):
+        return "<gpu_async.jit of %s%s, mesh=%r, %d compiled>" % (
+            static.name_of(self._function), static.signature_of(self._function) or "", self._axes, len(self._compiled))
+
+    def __reduce__(self):
+        raise TypeError("a function of gpu_async.jit cannot be pickled: it has compiled code")
+
+    def _compile(self, tree, types):
+        name = static.name_of(self._function)
+        shapes = [jax.ShapeDtypeStruct(shape, dtype, weak_type=weak) for shape, dtype, weak in types]
+        args, named = jax.tree_util.tree_unflatten(tree, shapes)
+        parts, calls = shards.Parts(), host_calls.HostCalls()
+        try:
+            with nesting.inlined():
+                traced = self._trace(args, named)
+        except lower_jax.Captured:
+            raise gpu_async.ArgumentError("%s takes an array from a function around it, which JAX is tracing; pass the array as "
+                                          "an argument, and call it outside of that function" % name) from None
+        try:
+            with nesting.inlined():
+                lowered = lower_jax.choose_lowering(traced)
+            line = lower_jax.places.line_of(self._function) or (name, 1, 1)
+            symbol = static.symbol_of(self._function)
+            program = lower_jax.lower(lowered, (), calls, False, line, symbol, parts)
+            if not parts.axes and set(self._axes.values()) == {1}:
+                # JAX lowers no shard_map of one device.
+                parts.keep_whole(self._axes, [each.ndim for each in shapes], [each.ndim for each in jax.tree.leaves(traced.out_info)])
+            if not parts.axes:
+                raise ValueError("%s has no jax.shard_map, so there is nothing to divide among ranks; leave mesh out" % name)
+            if parts.axes != self._axes:
+                raise ValueError("%s has a jax.shard_map over a mesh of %s, and gpu_async.jit is given one of %s; give the same"
+                                 % (name, parts.axes, self._axes))
+            if calls.callbacks:
+                raise ValueError("%s calls Python while it runs (jax.pure_callback, jax.debug.print), which ranks cannot; take "
+                                 "that out" % name)
+            if calls.lapack:
+                from_jax._provide_lapack()
+        except ValueError as error:  # of what has no lowering
+            raise gpu_async.CompileError(str(error)) from None
+        results, tree = jax.tree_util.tree_flatten(traced.out_info)
+        for number, result in enumerate(results):
+            if from_jax._is_key(result.dtype) or not from_jax._is_supported(result.dtype):
+                raise gpu_async.ArgumentError("result %d of %s is of %s; return jax.random.key_data of keys, and numbers of a byte "
+                                              "or more" % (number, name, result.dtype))
+        exe = gpu_async._compile(program.encode(), "cpu", name, self._options)
+        return exe[symbol], parts, tree, [numpy.dtype(result.dtype) for result in results]
+
+    def _trace(self, args, named):
+        """Traces the function. A jax.shard_map that names no mesh gets this one."""
+        trace = lambda: lower_jax.trace_only(from_jax._anew(self._function), args, named)
+        try:
+            return trace()
+        except ValueError as error:
+            if "context mesh" not in str(error) or not hasattr(jax.sharding, "use_abstract_mesh"):
+                raise
+        # JAX tells meshes of other kinds of devices apart.
+        with jax.sharding.use_abstract_mesh(jax.sharding.AbstractMesh(tuple(self._axes.values()), tuple(self._axes))):
+            return trace()
+
+
+def _take(leaf):
+    """A leaf as an array of NumPy's, and what the program knows of it: sizes, type, and whether the type is weak."""
+    if isinstance(leaf, jax.core.Tracer):
+        raise from_jax._Refused("traced by JAX; call the function outside of jax.jit, grad and vmap")
+    array, (shape, dtype, how) = from_jax._take(leaf)
+    if from_jax._is_key(dtype) or not from_jax._is_supported(dtype):
+        raise from_jax._Refused("of %s; give numbers of a byte or more, and jax.random.key_data of a key" % dtype)
+    return numpy.asarray(array, dtype), (tuple(shape), dtype, how in (from_jax.WEAK_ARRAY, from_jax.WEAK))
+
+
+def _as_numpy(array, dtype):
+    """An Array as one of NumPy's: a program has no signs of integers, and NumPy no bfloat16."""
+    return numpy.asarray(array.view("i16") if dtype.name == "bfloat16" else array).view(dtype)

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# gpu_async.jit(f, mesh=mesh) computes what JAX does on four fake devices of the CPU.
+# JAX is not among Debian's packages: pip install jax.
+# REQUIRES: jax
+# RUN: %python %s
+import os
+import unittest
+
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4"
+
+import gpu_async as ga
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.sharding import AbstractMesh, AxisType
+from jax.sharding import PartitionSpec as P
+
+mesh = jax.make_mesh((2, 2), ("x", "y"), axis_types=(AxisType.Auto,) * 2)
+a = np.random.default_rng(1).standard_normal((8, 8)).astype("f")
+b = np.random.default_rng(2).standard_normal((8, 4)).astype("f")
+
+
+def shard(body, ins, outs, **options):
+    return jax.shard_map(body, mesh=mesh, in_specs=ins, out_specs=outs, check_vma=False, **options)
+
+
+class OnMesh(unittest.TestCase):
+    def check(self, f, *args, tolerance=1e-5):
+        wanted, got = jax.jit(f)(*args), ga.jit(f, mesh=mesh)(*args)
+        self.assertEqual(jax.tree.structure(got), jax.tree.structure(wanted))
+        for one, other in zip(jax.tree.leaves(got), jax.tree.leaves(wanted)):
+            other = np.asarray(other)
+            self.assertIsInstance(one, np.ndarray)
+            self.assertEqual((one.shape, one.dtype), (other.shape, other.dtype))
+            if one.dtype.kind in "biu":
+                np.testing.assert_array_equal(one, other)
+            else:
+                wide = np.complex128 if one.dtype.kind == "c" else np.float64
+                np.testing.assert_allclose(one.astype(wide), other.astype(wide), rtol=tolerance, atol=tolerance)
+
+    def test_collectives(self):
+        def body(a, b):
+            return (
+                lax.psum(a @ b, "y") + lax.axis_index("x"),
+                lax.pmean(a, ("x", "y")),
+                lax.pmax(a, "x"),
+                lax.all_gather(a, "y", axis=1, tiled=True),
+                lax.all_gather(a, "y"),
+                lax.psum_scatter(a, ("x", "y"), scatter_dimension=0, tiled=True),
+                lax.ppermute(a, "x", [(0, 1)]),
+                lax.all_to_all(a, "x", 0, 1, tiled=True),
+                lax.pmin(b, "x"),
+            )
+
+        self.check(
+            shard(body, (P("x", "y"), P("y")),
+                  (P("x"), P(), P(None, "y"), P("x"), P(None, "x", "y"), P(("x", "y")), P("x", "y"), P("x", "y"), P("y"))), a, b)
+
+    def test_specs(self):
+        for ins, outs in ((P(), P()), (P("x"), P("x")), (P(None, "x"), P("x")), (P(("x", "y")), P(None, ("x", "y"))),
+                          (P(("y", "x"), None), P(("x", "y"))), (P("y", "x"), P("x", "y"))):
+            with self.subTest(ins=ins, outs=outs):
+                axes = tuple(axis for axis in ("x", "y") if axis not in str(outs))
+                self.check(shard(lambda a: lax.psum(a * 2, axes) if axes else a * 2, ins, outs), a)
+
+    def test_types(self):
+        both = lambda body: shard(body, P("x"), P())
+        for dtype in "int8", "uint8", "int32", "uint32":
+            numbers = (a * 100).astype("int32").astype(dtype)
+            self.check(both(lambda a: (lax.psum(a, ("x", "y")), lax.pmax(a, ("x", "y")), lax.pmin(a, ("x", "y")))), numbers)
+        self.check(shard(lambda a: lax.all_gather(a, "x", tiled=True), P("x"), P()), a > 0)
+        self.check(both(lambda a: lax.psum(a, "x")), a + 1j * a)
+        self.check(both(lambda a: lax.psum(a, "x")), a.astype(jnp.bfloat16), tolerance=2e-2)
+        self.check(shard(lambda a, s: a * s, (P("x"), P()), P("x")), a, 3.0)
+        self.check(shard(lambda a: lax.psum(a, "x"), P("x"), P()), np.zeros((4, 0), "f"))
+
+    def test_trees_and_names(self):
+        f = shard(lambda d: {"sum": lax.psum(d["a"], "x"), "b": d["b"]}, ({"a": P("x"), "b": P(None, "y")},),
+                  {"sum": P(), "b": P(None, "y")})
+        self.check(f, {"a": a, "b": b})
+        named = lambda a, *, scale: shard(lambda a, s: a * s, (P("x"), P()), P("x"))(a, scale)
+        np.testing.assert_allclose(ga.jit(named, mesh=mesh)(a, scale=np.float32(2)), a * 2)
+
+    def test_control_flow(self):
+        self.check(shard(lambda x: lax.fori_loop(0, 3, lambda i, v: v + lax.psum(v, "x") * 0.1, x), P("x"), P("x")), a)
+        self.check(shard(lambda x: lax.while_loop(lambda v: lax.psum((v * v).sum(), ("x", "y")) > 1, lambda v: v * lax.pmean(
+            jnp.float32(0.7), "x"), x), P("x", "y"), P("x", "y")), a)
+        self.check(shard(lambda x, s: lax.cond(s[0] > 0, lambda v: lax.psum(v, "x"), lambda v: lax.pmax(v, "x"), x),
+                         (P("x"), P()), P()), a, np.float32([1, 2]))
+        # Ranks that differ in y only may part where those meet that differ in x.
+        self.check(shard(lambda x, s: lax.cond(s[0] > 0, lambda v: lax.psum(v, "x"), lambda v: v, x),
+                         (P("x", "y"), P("y")), P("x", "y")), a, np.int32([1, 0]))
+
+    def test_several_and_operations_around(self):
+        double = shard(lambda x: x * 2, P("x", "y"), P("x", "y"))
+        total = shard(lambda x: lax.psum(x, "x"), P("x"), P())
+        self.check(lambda a: total(double(jnp.sin(a))), a)
+        self.check(lambda a: (double(double(a)), a.sum(), a), a)
+        self.check(lambda a: lax.fori_loop(0, 3, lambda i, v: double(v) * 0.5 + 1, a), a)
+        self.check(lambda a: jax.jit(total)(a) + 1, a)
+        self.check(jax.grad(lambda a: shard(lambda x: lax.psum(jnp.sin(x).sum(), ("x", "y")), P("x", "y"), P())(a)), a)
+
+    def test_the_mesh(self):
+        abstract = AbstractMesh((2, 2), ("x", "y"))
+        body = lambda a: lax.psum(a, "x")
+        wanted = a[:4] + a[4:]
+        f = jax.shard_map(body, mesh=abstract, in_specs=P("x"), out_specs=P())
+        np.testing.assert_allclose(ga.jit(f, mesh=abstract)(a), wanted, rtol=1e-6)
+        # A shard_map without a mesh has that of gpu_async.jit.
+        f = jax.shard_map(body, in_specs=P("x"), out_specs=P())
+        np.testing.assert_allclose(ga.jit(f, mesh=abstract)(a), wanted, rtol=1e-6)
+        np.testing.assert_allclose(ga.jit(f, mesh=mesh)(a), wanted, rtol=1e-6)
+        one = AbstractMesh((1,), ("x",))
+        f = jax.shard_map(lambda a: lax.psum(a, "x") + lax.axis_index("x"), mesh=one, in_specs=P("x"), out_specs=P(), check_vma=False)
+        np.testing.assert_array_equal(ga.jit(f, mesh=one)(a), a)
+        # An axis that it does not name divides nothing.
+        f = jax.shard_map(body, mesh=mesh, in_specs=P("x"), out_specs=P(), axis_names={"x"})
+        self.check(f, a)
+
+    def test_of_a_result_that_differs_rank_0_counts(self):
+        f = shard(lambda a: a + lax.axis_index("x"), P("x"), P())
+        np.testing.assert_array_equal(ga.jit(f, mesh=mesh)(a), a[:4])
+
+    def test_a_method(self):
+        class Layer:
+            scale = 3
+
+            def run(self, a):
+                return shard(lambda a: lax.psum(a * self.scale, "x"), P("x"), P())(a)
+
+        np.testing.assert_allclose(ga.jit(Layer().run, mesh=mesh)(a), 3 * (a[:4] + a[4:]), rtol=1e-5)
+
+    def test_it_compiles_once(self):
+        f = ga.jit(shard(lambda a: a * 2, P("x"), P("x")), mesh=mesh)
+        for _ in range(3):
+            f(a)
+        self.assertIn("1 compiled", repr(f))
+        f(b)
+        self.assertIn("2 compiled", repr(f))
+
+    def refuse(self, error, text, f, *args, **options):
+        with self.assertRaisesRegex(error, text):
+            ga.jit(f, **{"mesh": mesh, **options})(*args)
+
+    def test_refused(self):
+        total = shard(lambda a: lax.psum(a, "x"), P("x"), P())
+        self.refuse(ga.CompileError, "has no jax.shard_map, so there is nothing to divide", lambda a: a * 2, a)
+        other = AbstractMesh((4,), ("x",))
+        self.refuse(ga.CompileError, "a jax.shard_map over a mesh of {'x': 4}, and gpu_async.jit is given one of {'x': 2, 'y': 2}",
+                    jax.shard_map(lambda a: lax.psum(a, "x"), mesh=other, in_specs=P("x"), out_specs=P()), a)
+        self.refuse(ValueError, "axes of the type Explicit", total, a, mesh=jax.make_mesh((2, 2), ("x", "y"), axis_types=(AxisType.Explicit,) * 2))
+        self.refuse(TypeError, "a mesh is a jax.sharding.Mesh or AbstractMesh, given 4", total, a, mesh=4)
+        self.refuse(ValueError, "ranks are of the cpu device only, not of 'cuda'", total, a, device="cuda")
+        self.refuse(TypeError, "no static or donated arguments", total, a, donate_argnums=0)
+        with self.assertRaisesRegex(ga.ArgumentError, "traced by JAX; call the function outside of jax.jit"):
+            jax.jit(ga.jit(total, mesh=mesh))(a)
+        self.refuse(ValueError, "evenly divisible|not divisible|divide", total, np.zeros((3, 2), "f"))
+        self.refuse(ga.ArgumentError, r"argument \[0\] of .*, is of key", total, jax.random.key(0))
+        self.refuse(ga.CompileError, "calls Python while it runs", shard(
+            lambda a: jax.pure_callback(lambda x: x, jax.ShapeDtypeStruct(a.shape, a.dtype), a), P("x"), P("x")), a)
+        nested = jax.shard_map(lambda a: jax.shard_map(lambda a: a, in_specs=P("y"), out_specs=P("y"), axis_names={"y"})(a),
+                               mesh=mesh, in_specs=P("x"), out_specs=P("x"), axis_names={"x"}, check_vma=False)
+        self.refuse(ga.CompileError, "it is in another shard_map", nested, a)
+
+    def test_refused_without_a_mesh(self):
+        f = shard(lambda a: a * 2, P("x"), P("x"))
+        with self.assertRaisesRegex(ga.CompileError, r"for a mesh of 4 devices, .* give the mesh to gpu_async.jit\(f, mesh=mesh\)"):
+            ga.jit(f, device="cpu")(a)
+
+    def test_refused_control_flow(self):
+        for f in (shard(lambda x: lax.cond(lax.axis_index("x") == 0, lambda v: lax.psum(v, "x"), lambda v: v, x), P("x"), P("x")),
+                  shard(lambda x: lax.while_loop(lambda v: v.sum() > 1, lambda v: v * lax.pmean(jnp.float32(0.7), "x"), x),
+                        P("x", "y"), P("x", "y"))):
+            self.refuse(ga.CompileError, "on-mesh.py:.*is under control flow that may differ between ranks", f, a)
+
+
+if __name__ == "__main__":
+    unittest.main()
