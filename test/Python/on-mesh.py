@@ -151,7 +151,8 @@ class OnMesh(unittest.TestCase):
                     jax.shard_map(lambda a: lax.psum(a, "x"), mesh=other, in_specs=P("x"), out_specs=P()), a)
         self.refuse(ValueError, "axes of the type Explicit", total, a, mesh=jax.make_mesh((2, 2), ("x", "y"), axis_types=(AxisType.Explicit,) * 2))
         self.refuse(TypeError, "a mesh is a jax.sharding.Mesh or AbstractMesh, given 4", total, a, mesh=4)
-        self.refuse(ValueError, "ranks are of the cpu device only, not of 'cuda'", total, a, device="cuda")
+        self.refuse(ValueError, "device='cuda:1'; ranks have the cpu device, or", total, a, device="cuda:1")
+        self.refuse(ValueError, "place='device'; ranks on GPUs take arrays of the host", total, a, device="cuda", place="device")
         self.refuse(TypeError, "no static or donated arguments", total, a, donate_argnums=0)
         with self.assertRaisesRegex(ga.ArgumentError, "traced by JAX; call the function outside of jax.jit"):
             jax.jit(ga.jit(total, mesh=mesh))(a)

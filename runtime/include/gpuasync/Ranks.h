@@ -55,14 +55,16 @@ GPUASYNC_API void gpuasync_ranks_leave(gpuasync_ranks *ranks, uint32_t rank,
                                        const char *error) GPUASYNC_NOEXCEPT;
 
 /// Waits until all ranks have left. GPUASYNC_DRIVER_ERROR says which one
-/// failed. For ranks of gpuasync_ranks_join, once this rank has left. Thread
-/// safe.
+/// failed. On GPUs only its success says that all calls have been right: ranks
+/// that differ may be found after their calls. For ranks of
+/// gpuasync_ranks_join, once this rank has left. Thread safe.
 GPUASYNC_API gpuasync_status *
 gpuasync_ranks_wait(gpuasync_ranks *ranks) GPUASYNC_NOEXCEPT;
 
-/// All ranks of this process have left or make no more collectives. Ranks of
-/// other processes are waited for, until they come to this; after an error of
-/// this rank for three seconds. Null is ignored.
+/// All ranks of this process have left or make no more collectives, and on GPUs
+/// those that they have made have ended, or are ended now with an error. Ranks
+/// of other processes are waited for, until they come to this; after an error
+/// of this rank for three seconds. Null is ignored.
 GPUASYNC_API void
 gpuasync_ranks_release(gpuasync_ranks *ranks) GPUASYNC_NOEXCEPT;
 

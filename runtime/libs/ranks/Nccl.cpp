@@ -287,7 +287,18 @@ Error Communicator::create(const Nccl &nccl, const Id &id, uint32_t count,
   return {};
 }
 
-Communicator::~Communicator() = default;
+Communicator::~Communicator() { abort(); }
+
+Error Communicator::poll() {
+  std::unique_lock<std::timed_mutex> lock(calls, std::try_to_lock);
+  int result = Success;
+  if (!lock || isAborted || !handle)
+    return {};
+  const int asked = table.CommGetAsyncError(handle, &result);
+  if (asked != Success)
+    result = asked;
+  return result == InProgress ? Error() : check(result, "NCCL");
+}
 
 Error Communicator::enqueue(const gpuasync_call &call, const Part &part) {
   std::lock_guard<std::timed_mutex> lock(calls);
@@ -396,6 +407,8 @@ void Communicator::abort() {
   for (std::atomic<void *> *each : {&handle, &parent})
     if (void *comm = each->exchange(nullptr))
       (void)table.CommAbort(comm);
+  if (scratch)
+    (void)table.MemFree(std::exchange(scratch, nullptr));
 }
 
 void Communicator::finish(
@@ -404,10 +417,10 @@ void Communicator::finish(
   const auto limit = steady_clock::now() + std::chrono::seconds(5);
   const Stop isLate = [&] { return steady_clock::now() > limit; };
   for (const auto &each : all) {
-    if (each->scratch)
-      (void)each->table.MemFree(std::exchange(each->scratch, nullptr));
     if (each->handle)
       (void)each->table.CommDestroy(each->handle.exchange(nullptr));
+    if (each->scratch)
+      (void)each->table.MemFree(std::exchange(each->scratch, nullptr));
   }
   std::vector<int> results;
   for (const auto &each : all)

@@ -57,6 +57,8 @@ public:
   /// Puts the collective on the call's stream. Waits for the host work of other
   /// ranks at most, until abort().
   Error enqueue(const gpuasync_call &call, const Part &part);
+  /// What went wrong since, in threads of the library. Waits for nothing.
+  Error poll();
   /// Ends what has been enqueued, whatever the other ranks do. It may wait for
   /// the driver, so it has a thread of its own.
   void abort();

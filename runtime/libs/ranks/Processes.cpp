@@ -334,7 +334,7 @@ void Processes::setGone(Peer &peer, Error with) {
   peer.goneWith = std::move(with);
   std::lock_guard<std::mutex> lock(mutex);
   if (nccl && !peer.goneWith.empty())
-    abortGroupsOf(static_cast<uint32_t>(&peer - others.data()), peer.goneWith);
+    abortAll(peer.goneWith);
   ++othersGone;
   if (othersFailure.empty())
     othersFailure = peer.goneWith;
@@ -371,6 +371,8 @@ void Processes::look() {
   if (now - lookedForDead < milliseconds(1))
     return;
   lookedForDead = now;
+  if (nccl)
+    pollCommunicators();
   for (uint32_t rank : peers.findDead()) {
     Peer &peer = others[rank];
     // Its last words may still be on their way.
@@ -378,12 +380,24 @@ void Processes::look() {
       if (!hearNext(rank))
         std::this_thread::sleep_for(milliseconds(1));
     peer.isDead = true;
-    if (peer.isGone)
+    if (peer.isGone) {
+      std::lock_guard<std::mutex> lock(mutex);
+      if (nccl && !peer.hasEnded) // its work may not have ended
+        abortAll(peers.describeDeath(rank));
       continue;
+    }
     setGone(peer, peers.describeDeath(rank));
     fprintf(stderr, "gpu-async: on rank %u: %s\n", mine, peer.goneWith.c_str());
     fflush(stderr);
   }
+}
+
+void Processes::pollCommunicators() {
+  std::lock_guard<std::mutex> lock(mutex);
+  for (const auto &group : groups)
+    if (group->communicator)
+      if (Error error = group->communicator->poll(); !error.empty())
+        return abortAll(failureOf(mine, error));
 }
 
 void Processes::sayThatItLeft() {
@@ -392,6 +406,10 @@ void Processes::sayThatItLeft() {
   {
     std::lock_guard<std::mutex> lock(mutex);
     if (!isLeaving || hasLeft)
+      return;
+    // The others hear first what it has come with, which on GPUs may have ended
+    // before.
+    if (nccl && leftWith.empty() && !jobs.empty())
       return;
     hasLeft = true;
     message.hasError = !leftWith.empty();
@@ -417,6 +435,7 @@ uint32_t Processes::findGroup(std::vector<uint32_t> members,
   group->sum = sumOf(members);
   group->members = std::move(members);
   group->position = position;
+  group->failure = failure;
   groups.push_back(std::move(group));
   return index;
 }
@@ -449,7 +468,7 @@ Error Processes::meet(uint32_t rank, std::vector<uint32_t> members,
     if (error.empty())
       return {};
     error = describe(given) + ": " + error;
-    abortGroup(group, failureOf(rank, error));
+    abortAll(failureOf(rank, error));
     return error;
   }
   jobs.push_back({index, group.next, std::move(part), false, {}});
@@ -482,7 +501,7 @@ Error Processes::createCommunicator(std::unique_lock<std::mutex> &lock,
   group.communicator = std::move(made);
   // Whoever aborted has not seen it.
   if (!group.failure.empty()) {
-    abortGroup(group, group.failure);
+    abortAll(group.failure);
     return group.failure;
   }
   call.isLate = !error.empty() && limit.isOver();
@@ -501,19 +520,17 @@ Error Processes::begin(std::unique_lock<std::mutex> &lock, Group &group,
   return error.empty() || group.failure.empty() ? error : group.failure;
 }
 
-void Processes::abortGroup(Group &group, const Error &error) {
-  if (group.failure.empty())
-    group.failure = error;
-  group.isAborted = true;
-  if (auto communicator = std::exchange(group.communicator, nullptr))
-    abort(contexts[0], std::move(communicator), group.failure);
+void Processes::abortAll(const Error &error) {
+  if (failure.empty())
+    keepError(failure, error);
+  failContexts(failure);
+  for (const auto &group : groups) {
+    if (group->failure.empty())
+      keepError(group->failure, failure);
+    group->isAborted = true;
+    abort(std::exchange(group->communicator, nullptr));
+  }
   changed.notify_all();
-}
-
-void Processes::abortGroupsOf(uint32_t rank, const Error &error) {
-  for (const auto &group : groups)
-    if (std::count(group->members.begin(), group->members.end(), rank))
-      abortGroup(*group, error);
 }
 
 void Processes::arrive(const Arrival &arrival, const char *error) {
@@ -535,7 +552,7 @@ void Processes::leave(uint32_t rank, const char *error) {
   if (error)
     leftWith = *error ? error : "an error without a text";
   if (nccl && error)
-    abortGroupsOf(mine, failureOf(mine, leftWith));
+    abortAll(failureOf(mine, leftWith));
   changed.notify_all();
   changed.wait_for(lock, std::chrono::seconds(1), [&] { return hasLeft; });
 }
@@ -544,7 +561,9 @@ Error Processes::wait() {
   std::unique_lock<std::mutex> lock(mutex);
   if (!isLeaving)
     return "rank " + std::to_string(mine) + " has not left";
-  changed.wait(lock, [&] { return othersGone + 1 == count || isOver; });
+  changed.wait(lock, [&] {
+    return (othersGone + 1 == count && (!nccl || jobs.empty())) || isOver;
+  });
   return othersFailure.empty() && othersGone + 1 != count
              ? "the messages between ranks have failed"
              : othersFailure;
@@ -554,7 +573,13 @@ void Processes::close() {
   leave(mine, nullptr);
   std::vector<std::shared_ptr<Communicator>> communicators;
   {
-    std::lock_guard<std::mutex> lock(mutex);
+    std::unique_lock<std::mutex> lock(mutex);
+    // Until then what runs may have to be aborted.
+    if (nccl && leftWith.empty())
+      changed.wait(lock, [&] {
+        return (othersGone + 1 == count && jobs.empty()) || isOver ||
+               !failure.empty();
+      });
     for (const auto &group : groups)
       if (auto communicator = std::exchange(group->communicator, nullptr))
         communicators.push_back(std::move(communicator));
@@ -585,7 +610,7 @@ void Processes::run(Job &job) {
   {
     std::lock_guard<std::mutex> lock(mutex);
     group = groups[job.group].get();
-    error = group->failure;
+    keepError(error, group->failure);
   }
   try {
     if (error.empty() && !job.error.empty()) {
@@ -616,12 +641,16 @@ void Processes::end(Job &job, Error error) {
   std::lock_guard<std::mutex> lock(mutex);
   Group &group = *groups[job.group];
   openings.add(*job.part, error);
-  if (!error.empty() && nccl)
-    abortGroup(group, error);
-  else if (!error.empty() && group.failure.empty())
+  if (!error.empty() && nccl) {
+    abortAll(error);
+    if (othersFailure.empty())
+      keepError(othersFailure, error); // its call may have succeeded before
+  }
+  if (!error.empty() && !nccl && group.failure.empty())
     group.failure = std::move(error);
   jobs.erase(std::find_if(jobs.begin(), jobs.end(),
                           [&](const Job &each) { return &each == &job; }));
+  changed.notify_all();
 }
 
 Error Processes::gather(const Job &job, Group &group) {

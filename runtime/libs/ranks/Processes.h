@@ -104,9 +104,10 @@ private:
               const Part &part);
   Error createCommunicator(std::unique_lock<std::mutex> &lock, Group &group,
                            Call &call);
-  /// No rank meets in the group any more, nor do those whose collectives run.
-  void abortGroup(Group &group, const Error &error);
-  void abortGroupsOf(uint32_t rank, const Error &error);
+  /// On the thread: errors that NCCL has found since, of the network.
+  void pollCommunicators();
+  /// No rank meets any more, nor do those whose collectives run.
+  void abortAll(const Error &error);
 
   // On the thread.
   Error greet();
@@ -146,6 +147,7 @@ private:
   std::deque<Job> jobs;
   bool isLeaving = false, hasLeft = false, isClosing = false, isOver = false;
   Error leftWith;
+  Error failure;           ///< on GPUs: of the first group that failed
   uint32_t othersGone = 0; ///< that have left or died
   Error othersFailure;     ///< of the first one that failed
   std::optional<std::chrono::steady_clock::time_point> limit;

@@ -30,21 +30,19 @@ Group &Threads::findGroup(std::vector<uint32_t> members, uint32_t &index) {
   group->next.resize(members.size());
   group->communicators.resize(members.size());
   for (uint32_t rank : members)
-    if (left[rank].isGone && !left[rank].error.empty())
-      group->failure = failureOf(rank, left[rank].error);
+    if (!left[rank].failure.empty())
+      group->failure = left[rank].failure;
+  if (!failure.empty())
+    group->failure = failure;
   group->members = std::move(members);
   groups.push_back(std::move(group));
   return *groups.back();
 }
 
-void Threads::fail(Group &group, const Error &error, Openings &openings) {
-  if (group.failure.empty()) {
-    try {
-      group.failure = error;
-    } catch (const std::bad_alloc &) {
-      group.failure = "out of memory"; // short enough for no allocation
-    }
-  }
+void Threads::endMeetings(Group &group, const Error &error,
+                          Openings &openings) {
+  if (group.failure.empty())
+    keepError(group.failure, error);
   for (Meeting &meeting : group.meetings) {
     // One that runs has all it needs.
     if (meeting.state != Meeting::State::Gathers)
@@ -55,12 +53,21 @@ void Threads::fail(Group &group, const Error &error, Openings &openings) {
         openings.add(*part, group.failure);
   }
   group.drop();
+}
+
+void Threads::fail(Group &group, const Error &error, Openings &openings) {
+  endMeetings(group, error, openings);
   if (!nccl)
     return;
-  group.isAborted = true;
-  for (size_t i = 0; i < group.members.size(); ++i)
-    if (auto communicator = std::exchange(group.communicators[i], nullptr))
-      abort(contexts[group.members[i]], std::move(communicator), group.failure);
+  if (failure.empty())
+    keepError(failure, group.failure);
+  failContexts(failure);
+  for (const auto &each : groups) {
+    endMeetings(*each, failure, openings);
+    each->isAborted = true;
+    for (auto &communicator : each->communicators)
+      abort(std::exchange(communicator, nullptr));
+  }
   changed.notify_all();
 }
 
@@ -181,8 +188,7 @@ Error Threads::createCommunicator(std::unique_lock<std::mutex> &lock,
   lock.lock();
   // Whoever aborted has not seen it.
   if (!error.empty() || group.isAborted)
-    abort(contexts[group.members[position]], mine,
-          group.failure.empty() ? error : group.failure);
+    abort(mine); // an error fails the contexts next
   else
     group.communicators[position] = std::move(mine);
   if (!group.failure.empty())
@@ -218,24 +224,33 @@ Error Threads::begin(std::unique_lock<std::mutex> &lock, Group &group,
 }
 
 void Threads::leave(uint32_t rank, const char *error) {
+  Error said, ended; // empty: it ended well
+  try {
+    if (error)
+      said = failureOf(rank, *error ? error : "an error without a text");
+    ended = "rank " + std::to_string(rank) + " has ended";
+  } catch (const std::bad_alloc &) {
+    (error ? said : ended) = "no host memory";
+  }
   Openings openings;
   std::lock_guard<std::mutex> lock(mutex);
   if (rank >= left.size() || left[rank].isGone)
     return;
-  left[rank] = {true, error ? error : ""};
+  left[rank].isGone = true;
+  keepError(left[rank].failure, said);
   for (const auto &group : groups) {
     auto found = std::find(group->members.begin(), group->members.end(), rank);
     if (found == group->members.end())
       continue;
     if (error) {
-      fail(*group, failureOf(rank, error), openings);
+      fail(*group, said, openings);
       continue;
     }
     const auto position = found - group->members.begin();
     for (const Meeting &meeting : group->meetings)
       if (meeting.state == Meeting::State::Gathers &&
           !meeting.parts[static_cast<size_t>(position)]) {
-        fail(*group, "rank " + std::to_string(rank) + " has ended", openings);
+        fail(*group, ended, openings);
         break;
       }
   }
@@ -246,12 +261,15 @@ void Threads::close() {
   {
     Openings openings;
     std::lock_guard<std::mutex> lock(mutex);
+    for (const auto &group : groups)
+      if (!group->meetings.empty()) // which wait for ranks that never come
+        fail(*group, "the ranks were released", openings);
     for (const auto &group : groups) {
       for (auto &each : group->communicators)
         if (each)
           communicators.push_back(std::move(each));
       group->communicators.assign(group->members.size(), nullptr);
-      fail(*group, "the ranks were released", openings);
+      endMeetings(*group, "the ranks were released", openings);
     }
   }
   Communicator::finish(communicators);

@@ -68,11 +68,12 @@ private:
              Call &call, std::unique_ptr<Part> part) override;
   struct Left {
     bool isGone = false;
-    Error error; ///< empty: it ended well
+    Error failure; ///< "rank 1 failed: ..."; empty: it ended well
   };
   Group &findGroup(std::vector<uint32_t> members, uint32_t &index);
   /// On GPUs it ends what is on streams, too.
   void fail(Group &group, const Error &error, Openings &openings);
+  void endMeetings(Group &group, const Error &error, Openings &openings);
   /// On GPUs, once the part is in its meeting.
   Error begin(std::unique_lock<std::mutex> &lock, Group &group,
               const Arrival &arrival, Call &call);
@@ -83,6 +84,7 @@ private:
   std::condition_variable changed; ///< on GPUs
   std::vector<std::unique_ptr<Group>> groups;
   std::vector<Left> left; ///< by rank
+  Error failure;          ///< on GPUs: of the first group that failed
 };
 
 } // namespace ranks

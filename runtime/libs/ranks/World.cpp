@@ -122,11 +122,14 @@ World::World(uint64_t id, uint32_t count,
 
 World::~World() = default;
 
-void World::abort(gpuasync_context *context,
-                  std::shared_ptr<Communicator> communicator,
-                  const Error &error) {
-  // First: whoever waits for the work sees its end next.
-  gpuasync_context_fail(context, error.c_str());
+void World::failContexts(const Error &error) {
+  for (gpuasync_context *context : contexts)
+    gpuasync_context_fail(context, error.c_str());
+}
+
+void World::abort(std::shared_ptr<Communicator> communicator) {
+  if (!communicator)
+    return;
   {
     std::lock_guard<std::mutex> lock(aborts->mutex);
     ++aborts->running;
@@ -139,7 +142,7 @@ void World::abort(gpuasync_context *context,
   };
   try {
     std::thread(body).detach();
-  } catch (const std::system_error &) {
+  } catch (const std::exception &) { // no thread, or no memory for it
     body();
   }
 }

@@ -21,6 +21,7 @@
 #include "libs/ranks/Combine.h"
 
 #include <memory>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,6 +34,15 @@ class Communicator;
 
 /// Empty: all went well.
 using Error = std::string;
+
+/// Copies an error. Without memory for it, says that.
+inline void keepError(Error &to, const Error &from) noexcept {
+  try {
+    to = from;
+  } catch (const std::bad_alloc &) {
+    to = "no host memory"; // short enough for no allocation
+  }
+}
 
 /// The call that enqueues a collective.
 struct Call {
@@ -106,10 +116,11 @@ protected:
   /// Puts the part's gate on the stream, behind which arrive() is called.
   static Error closeGate(const Call &call, const Arrival &arrival, Part &part);
 
-  /// On GPUs. Ends what the rank of the context has enqueued: waits for its
-  /// work fail with the error. Waits for nothing.
-  void abort(gpuasync_context *context,
-             std::shared_ptr<Communicator> communicator, const Error &error);
+  /// On GPUs, before anything is aborted: what is behind an aborted collective
+  /// runs, and gives what it has to ranks of other groups.
+  void failContexts(const Error &error);
+  /// On GPUs. Ends what a rank has enqueued. Waits for nothing.
+  void abort(std::shared_ptr<Communicator> communicator);
   /// Waits until that has ended, for some seconds at most.
   void waitForAborts();
 

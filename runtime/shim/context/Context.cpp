@@ -363,7 +363,7 @@ void gpuasync_set_timeout(double seconds) noexcept {
 
 double gpuasync_get_timeout() noexcept {
   const int64_t ns = process().timeoutNs.load(std::memory_order_relaxed);
-  return ns > 0 ? static_cast<double>(ns) / 1e9 : 0;
+  return ns < 0 ? 0 : static_cast<double>(ns ? ns : 1) / 1e9;
 }
 
 void gpuasync_set_spin(double microseconds) noexcept {

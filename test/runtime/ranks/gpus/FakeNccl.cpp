@@ -90,6 +90,7 @@ struct State {
   uint64_t failsAt = 0;
   int failsWith = 0;
   uint32_t standing = 0;
+  bool begins = false, meets = false; ///< without the other ranks
 };
 State &state() {
   static State &all = *new State;
@@ -263,6 +264,8 @@ int meet(
   auto work = std::make_shared<Work>();
   work->comm = comm;
   for (int peer = 0; peer < comm->group->count; ++peer) {
+    if (state().meets && peer != comm->rank)
+      continue;
     work->memory.push_back(std::make_shared<std::vector<char>>(bytes));
     work->sends.push_back({peer, source(peer), nullptr, bytes});
     work->receives.push_back(
@@ -343,7 +346,8 @@ EXPORT int ncclCommGetAsyncError(void *handle, int *result) {
   if (int code = begin(lock, "ncclCommGetAsyncError", comm))
     return code;
   const Group &group = comm->splitInto ? *comm->child->group : *comm->group;
-  if (comm->state == InProgress && group.begun == group.count) {
+  if (comm->state == InProgress &&
+      (state().begins || group.begun == group.count)) {
     comm->state = Success;
     if (comm->splitInto)
       *comm->splitInto = comm->child;
@@ -496,6 +500,11 @@ void fake_nccl_fail(const char *name, uint64_t n, int code) {
 void fake_nccl_hold(const char *name) {
   Lock lock(state().mutex);
   state().held = name ? name : "";
+}
+void fake_nccl_alone(int begins, int meets) {
+  Lock lock(state().mutex);
+  state().begins = begins != 0;
+  state().meets = meets != 0;
 }
 void fake_nccl_open() {
   Lock lock(state().mutex);

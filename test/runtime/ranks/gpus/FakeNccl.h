@@ -23,6 +23,8 @@
   FAKE_NCCL_FUNCTION(void, fake_nccl_open, (void))                             \
   /* Waits until so many calls stand there. */                                 \
   FAKE_NCCL_FUNCTION(void, fake_nccl_wait_held, (uint32_t count))              \
+  /* Whether communicators begin, and collectives end, without other ranks. */ \
+  FAKE_NCCL_FUNCTION(void, fake_nccl_alone, (int begins, int meets))           \
   /* Communicators alive. */                                                   \
   FAKE_NCCL_FUNCTION(uint64_t, fake_nccl_live, (void))                         \
   FAKE_NCCL_FUNCTION(uint64_t, fake_nccl_calls, (const char *name))
