@@ -314,10 +314,11 @@ gpuasync_callable_call_donating(const gpuasync_callable *callable,
                                 size_t argumentCount, gpuasync_value *results,
                                 size_t resultCount) GPUASYNC_NOEXCEPT;
 /** Calls the function on `count` ranks (docs/reference/Ranks.md) and waits for
- *  all: each on a thread of its own, in a context of its own of the cpu device.
+ *  all: each on a thread of its own, in a context of its own: of the cpu
+ *  device, or of GPU i for rank i, as the executable's device is.
  *  `arguments[i]` and `results[i]` are those of rank i, as
- *  gpuasync_callable_call has them. The executable is for the cpu device, else
- *  GPUASYNC_UNSUPPORTED.
+ *  gpuasync_callable_call has them. GPUs take memory of the host, and no
+ *  stream, else GPUASYNC_UNSUPPORTED.
  *
  *  After an error of one rank the others do not wait for it. The status has the
  *  messages of all ranks that failed, and no results are left. With

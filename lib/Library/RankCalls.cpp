@@ -8,6 +8,7 @@
 #include "Library/RankCalls.h"
 
 #include "Execution/Link.h"
+#include "GPUAsync/DeviceKinds.h"
 #include "Kernels/Common/Thread.h"
 #include "Library/Call.h"
 #include "Library/Status.h"
@@ -22,7 +23,7 @@ using namespace gpuexec;
 /// The most ranks of a call, as gpu-runner --ranks has it.
 static constexpr size_t mostRanks = 1024;
 
-Expected<RankDevices> IdleRanks::take(size_t count) {
+Expected<RankDevices> IdleRanks::take(StringRef driver, size_t count) {
   {
     std::lock_guard<std::mutex> lock(mutex);
     for (auto it = idle.begin(); it != idle.end(); ++it)
@@ -33,14 +34,22 @@ Expected<RankDevices> IdleRanks::take(size_t count) {
       }
   }
   RankDevices devices;
+  const bool isCpu = driver == mlir::gpuasync::cpuDevice.device;
   while (devices.size() < count) {
     auto device = std::make_shared<SharedDevice>();
+    const auto ordinal = static_cast<int32_t>(devices.size());
+    const std::string name =
+        isCpu ? driver.str() : (driver + ":" + Twine(ordinal)).str();
     if (gpuasync::Status opened =
-            gpuasync::Context::open("cpu", device->context);
+            gpuasync::Context::open(name.c_str(), device->context);
         !opened.ok())
-      return createStringError(opened.message());
-    device->isCpu = true;
-    device->queue = std::make_shared<DeviceQueue>(device->context.get(), 0);
+      return createStringError(
+          isCpu ? Twine(opened.message())
+                : Twine("each rank has a GPU of its own: ") + opened.message());
+    device->isCpu = isCpu;
+    device->ordinal = isCpu ? 0 : ordinal;
+    device->queue =
+        std::make_shared<DeviceQueue>(device->context.get(), device->ordinal);
     devices.push_back(std::move(device));
   }
   return devices;
@@ -103,13 +112,15 @@ gpuasync_status *gpuasync_callable_call_ranks(
                 "@" + Twine(function.name) + " is called on " + Twine(count) +
                     " ranks; there are 1 to " + Twine(mostRanks) +
                     ", each with its arguments and results");
-  if (!executable.device->isCpu)
-    return fail(
-        GPUASYNC_UNSUPPORTED,
-        "ranks are of the cpu device only, and the executable is on " +
-            Twine(gpuasync_context_device(executable.device->context.get())) +
-            "; compile it for the device \"cpu\"");
-  if (count > 1 && !executable.variable.empty())
+  StringRef driver =
+      StringRef(gpuasync_context_device(executable.device->context.get()))
+          .split(':')
+          .first;
+  if (executable.deviceArrays || executable.takesStream)
+    return fail(GPUASYNC_UNSUPPORTED,
+                "ranks on GPUs take arrays of the host, and no stream; compile "
+                "the program with place=copy, without stream=caller");
+  if (count > 1 && executable.device->isCpu && !executable.variable.empty())
     return fail(GPUASYNC_UNSUPPORTED,
                 "@" + Twine(executable.variable) +
                     " is a variable of kernels, which all ranks would share: "
@@ -119,7 +130,7 @@ gpuasync_status *gpuasync_callable_call_ranks(
     return fail(GPUASYNC_UNAVAILABLE,
                 "libgpuasync_ranks.so, which ranks need, is not next to the "
                 "runtime's library");
-  Expected<RankDevices> devices = executable.idleRanks.take(count);
+  Expected<RankDevices> devices = executable.idleRanks.take(driver, count);
   if (!devices)
     return fail(GPUASYNC_UNAVAILABLE, toString(devices.takeError()));
   SmallVector<gpuasync_context *> contexts;

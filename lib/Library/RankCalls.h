@@ -21,8 +21,9 @@ using RankDevices = std::vector<std::shared_ptr<SharedDevice>>;
 /// Contexts that no call uses. Thread safe.
 class IdleRanks {
 public:
-  /// Returns `count` contexts of the cpu device.
-  llvm::Expected<RankDevices> take(size_t count);
+  /// Returns `count` contexts: of the cpu device, or of the driver's first
+  /// GPUs.
+  llvm::Expected<RankDevices> take(llvm::StringRef driver, size_t count);
   /// Keeps contexts whose work has ended without an error.
   void give(RankDevices devices);
 

@@ -245,7 +245,8 @@ def jit(function=None, device="auto", *, static_argnums=None, static_argnames=No
     is the Schedule of such a call. Where JAX traces the caller, the function is part of the caller, as with jax.jit.
     With `ffi`, such a caller calls the compiled program, on the CPU.
     With `mesh`, a jax.sharding.Mesh or AbstractMesh, the function uses jax.shard_map over it, and runs on a rank for each
-    device: threads of this process. Arguments and results are whole arrays then, and results are NumPy's.
+    device of the mesh: threads of this process, with the CPU device or with `device="cuda"` a GPU each. Arguments and results
+    are whole arrays then, and results are NumPy's.
     Needs jax and jaxlib.
     """
     if function is None:

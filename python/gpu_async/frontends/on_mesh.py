@@ -5,6 +5,7 @@ Ranks are threads of this process. Each has its parts of the arguments, and comp
 """
 
 import functools
+import os
 import threading
 from types import MethodType
 
@@ -22,9 +23,9 @@ class OnMesh:
     def __init__(self, function, mesh, device, options):
         functools.update_wrapper(self, function)
         name = static.name_of(function)
-        if device not in ("auto", "cpu"):
-            raise ValueError("gpu_async.jit(%s, mesh=...): ranks are of the cpu device only, not of %r; leave the device out"
-                             % (name, device))
+        if device not in ("auto", "cpu", "cuda", "hip"):
+            raise ValueError("gpu_async.jit(%s, mesh=...): device=%r; ranks have the cpu device, or with \"cuda\" or \"hip\" the "
+                             "first GPUs, one each" % (name, device))
         if options.get("stream", "none") != "none":
             raise ValueError("gpu_async.jit(%s, mesh=...): a call on ranks takes no stream" % name)
         if not isinstance(mesh, (jax.sharding.Mesh, jax.sharding.AbstractMesh)):
@@ -36,6 +37,13 @@ class OnMesh:
                 "give jax.make_mesh(..., axis_types=(jax.sharding.AxisType.Auto,) * %d), or jax.sharding.AbstractMesh"
                 % (name, len(types)))
         self._function, self._mesh, self._options = function, mesh, options
+        self._device = "cpu" if device == "auto" else device
+        if self._device != "cpu":
+            # NCCL reads them when it is first used: docs/reference/Ranks.md, "GPUs".
+            os.environ.setdefault("NCCL_NVLS_ENABLE", "0")
+            os.environ.setdefault("NCCL_P2P_DIRECT_DISABLE", "1")
+            if options.get("place", "copy") != "copy":
+                raise ValueError("gpu_async.jit(%s, mesh=...): place=%r; ranks on GPUs take arrays of the host" % (name, options["place"]))
         self._axes = {axis: int(size) for axis, size in mesh.shape.items()}
         self._compiled, self._lock = {}, threading.RLock()
 
@@ -118,7 +126,7 @@ class OnMesh:
             if from_jax._is_key(result.dtype) or not from_jax._is_supported(result.dtype):
                 raise gpu_async.ArgumentError("result %d of %s is of %s; return jax.random.key_data of keys, and numbers of a byte "
                                               "or more" % (number, name, result.dtype))
-        exe = gpu_async._compile(program.encode(), "cpu", name, self._options)
+        exe = gpu_async._compile(program.encode(), self._device, name, self._options)
         return exe[symbol], parts, tree, [numpy.dtype(result.dtype) for result in results]
 
     def _trace(self, args, named):
