@@ -67,8 +67,8 @@ def tool(name, folders):
 
 tool("gpu-opt", [bin_dir])
 runner = tool("gpu-runner", [bin_dir])
-for name in ("order-judge", "runtime-gpu-ranks-tests"):
-    tool(name, [os.path.join(config.gpuasync_obj_root, "test", "bin")])
+tool("order-judge", [os.path.join(config.gpuasync_obj_root, "test", "bin")])
+tool("runtime-gpu-ranks-tests", [os.path.join(config.gpuasync_obj_root, "test", "bin")])
 for name in ("FileCheck", "not", "count", "split-file", "mlir-runner", "mlir-translate",
              "llvm-nm", "llvm-objdump", "llvm-readelf", "opt", "llc"):
     tool(name, [config.llvm_tools_dir])

@@ -572,6 +572,7 @@ protected:
   uint32_t rank = 0, count = 0;
 };
 
+// Needs a launcher, as the other two.
 TEST_F(GpuProcesses, DISABLED_AllIsWell) {
   EXPECT_EQ(run([&](FrameScope &frame) {
               for (int i = 0; i < 50; ++i)
@@ -584,7 +585,8 @@ TEST_F(GpuProcesses, DISABLED_AllIsWell) {
   EXPECT_EQ(std::string(frame.leave().message()), "");
 }
 
-// The device ends before the ranks have seen that they differ.
+// Needs a launcher. The device ends before the ranks have seen that they
+// differ.
 TEST_F(GpuProcesses, DISABLED_TheyDiffer) {
   (void)run([&](FrameScope &frame) {
     sumOnce(frame, 1, 1);
@@ -601,7 +603,7 @@ TEST_F(GpuProcesses, DISABLED_TheyDiffer) {
   contains(wait(), "the ranks differ");
 }
 
-// Rank 1 ends without the barrier that rank 0 has enqueued.
+// Needs a launcher. Rank 1 ends without the barrier that rank 0 has enqueued.
 TEST_F(GpuProcesses, DISABLED_OneEndsBefore) {
   (void)run([&](FrameScope &frame) {
     sumOnce(frame, 1, 1);
