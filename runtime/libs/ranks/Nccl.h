@@ -46,7 +46,7 @@ public:
   };
   static Error makeId(const Nccl &nccl, Id &out);
 
-  /// Of the device that is current. Waits until all `count` ranks have come to
+  /// Begins on the current device. Waits until all `count` ranks have come to
   /// this with the id, or `stop` says so.
   static Error create(const Nccl &nccl, const Id &id, uint32_t count,
                       uint32_t position, const Stop &stop,
@@ -57,18 +57,19 @@ public:
   /// Puts the collective on the call's stream. Waits for the host work of other
   /// ranks at most, until abort().
   Error enqueue(const gpuasync_call &call, const Part &part);
-  /// What went wrong since, in threads of the library. Waits for nothing.
+  /// Returns an error that threads of the library have found since. Waits for
+  /// nothing.
   Error poll();
   /// Ends what has been enqueued, whatever the other ranks do. It may wait for
   /// the driver, so it has a thread of its own.
   void abort();
-  /// Those of this process, once all that was enqueued has ended: gives
-  /// everything back. Waits for the other ranks to come to this.
+  /// Gives back everything of this process's communicators, once all that was
+  /// enqueued has ended. Waits for the other ranks to come to this.
   static void finish(const std::vector<std::shared_ptr<Communicator>> &all);
 
 private:
   explicit Communicator(const Nccl::Table &table) : table(table) {}
-  /// Of a call of the parent: waits while it is in progress.
+  /// Checks a call of the parent, and waits while it is in progress.
   Error take(int result, const char *call, const Stop &stop);
   Error check(int result, const char *call);
   Error start(const gpuasync_call &call, const Part &part);

@@ -126,7 +126,7 @@ private:
   void run(Job &job);
   /// Waits until all members have come; says why they will not.
   Error gather(const Job &job, Group &group);
-  /// What ranks came with in groups that have failed.
+  /// Drops collectives that ranks came with in groups that have failed.
   void forgetFailed();
   Error compare(const Job &job, const Group &group, const Message &own,
                 bool &isComplete);

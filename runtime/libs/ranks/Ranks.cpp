@@ -228,7 +228,8 @@ static std::string driverOf(const gpuasync_context *context) {
   return device.substr(0, device.find(':'));
 }
 
-/// What moves data between the ranks; null: on the cpu device.
+/// Finds the library that moves data between the ranks; null: on the cpu
+/// device.
 static Error findNccl(gpuasync_context *const *contexts, uint32_t count,
                       const Nccl *&out) {
   out = nullptr;

@@ -99,7 +99,7 @@ State &state() {
 
 using Lock = std::unique_lock<std::mutex>;
 
-/// What a call returns at once: an error that is to be, or Success.
+/// Returns at once the error that is to be, or Success.
 int begin(Lock &lock, const char *name, Comm *comm = nullptr) {
   State &all = state();
   ++all.calls[name];

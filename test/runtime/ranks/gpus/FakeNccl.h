@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What libfake_nccl.so and libfake_rccl.so export beside NCCL's names. Their
+// Exports of libfake_nccl.so and libfake_rccl.so beside NCCL's names. Their
 // collectives are work on streams of the fake vendor libraries, which waits for
 // the other ranks as NCCL's kernels do: until an abort.
 //===----------------------------------------------------------------------===//

@@ -351,7 +351,7 @@ TEST_P(GpuRanks, WhoDoesNotWaitFailsToo) {
     frame.wait({stream});
   });
   contains(messages[0], "rank 1 failed: ");
-  // What comes later on the context cannot count on it either.
+  // Later frames of the context cannot count on it either.
   ContextScope scope(world.contexts[0]);
   FrameScope frame(world.program);
   contains(frame.leave().message(), "rank 1 failed: ");
@@ -452,7 +452,7 @@ TEST_P(GpuRanks, ACallThatDoesNotReturnIsAborted) {
   contains(messages[0], "rank 1 failed: ");
 }
 
-// What is behind an aborted collective runs, and gives what it has to others.
+// Work behind an aborted collective runs, and gives its data to others.
 TEST_P(GpuRanks, AFailureReachesOtherGroups) {
   World world(GetParam(), 4);
   const uint32_t rows[] = {0, 1, 2, 3}, columns[] = {0, 2, 1, 3};
