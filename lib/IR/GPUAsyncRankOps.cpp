@@ -504,13 +504,19 @@ static LogicalResult verifySizes(Operation *op, CollectiveAttr what,
                      << llvm::formatv(rule, ranks).str();
 }
 
-LogicalResult CollectiveOp::verifySymbolUses(SymbolTableCollection &symbols) {
+/// Checks the group of a collective, and the sizes that depend on it.
+template <typename Op>
+static LogicalResult verifyUses(Op op, SymbolTableCollection &symbols) {
   GroupOp group;
-  if (failed(lookupGroup(*this, getGroupAttr(), symbols, group)))
+  if (failed(lookupGroup(op, op.getGroupAttr(), symbols, group)))
     return failure();
-  return group ? verifySizes(*this, getWhat(), group, getDestination(),
-                             getSource())
+  return group ? verifySizes(op, op.getWhat(), group, op.getDestination(),
+                             op.getSource())
                : success();
+}
+
+LogicalResult CollectiveOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyUses(*this, symbols);
 }
 
 void CollectiveOp::getWorkAccesses(SmallVectorImpl<WorkAccess> &accesses) {
@@ -539,12 +545,7 @@ LogicalResult TensorCollectiveOp::verify() {
 
 LogicalResult
 TensorCollectiveOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  GroupOp group;
-  if (failed(lookupGroup(*this, getGroupAttr(), symbols, group)))
-    return failure();
-  return group ? verifySizes(*this, getWhat(), group, getDestination(),
-                             getSource())
-               : success();
+  return verifyUses(*this, symbols);
 }
 
 /// Other ranks wait for the op, whether or not this one needs its result. All

@@ -118,11 +118,12 @@ Error Threads::meet(uint32_t rank, std::vector<uint32_t> members,
   ++group.next[position];
   Part &mine = *(meeting.parts[position] = std::move(part));
   if (nccl) {
-    const std::string what = describe(mine);
-    Error error = begin(lock, group, {id, number, index, position}, call);
+    const Part given = mine; // the meeting may end meanwhile
+    Error error =
+        begin(lock, group, {id, number, index, position}, call, given);
     if (error.empty())
       return {};
-    error = what + ": " + error;
+    error = describe(given) + ": " + error;
     fail(group, failureOf(rank, error), openings);
     return error;
   }
@@ -198,9 +199,8 @@ Error Threads::createCommunicator(std::unique_lock<std::mutex> &lock,
 }
 
 Error Threads::begin(std::unique_lock<std::mutex> &lock, Group &group,
-                     const Arrival &arrival, Call &call) {
+                     const Arrival &arrival, Call &call, const Part &part) {
   Meeting &meeting = *group.find(arrival.number);
-  const Part part = *meeting.parts[arrival.position];
   if (++meeting.arrived == group.members.size()) {
     if (!group.hasMet) {
       if (Error error = Communicator::makeId(*nccl, group.id); !error.empty())

@@ -76,7 +76,7 @@ private:
   void endMeetings(Group &group, const Error &error, Openings &openings);
   /// On GPUs, once the part is in its meeting.
   Error begin(std::unique_lock<std::mutex> &lock, Group &group,
-              const Arrival &arrival, Call &call);
+              const Arrival &arrival, Call &call, const Part &part);
   Error createCommunicator(std::unique_lock<std::mutex> &lock, Group &group,
                            uint32_t position, Call &call);
 
