@@ -223,24 +223,31 @@ Status gpuasync_context::giveBack(int64_t timeoutNs) {
   QuiesceScope pause(*this);
   if (!pause.begun())
     return makeStatus(GPUASYNC_TIMEOUT, "another thread trims the context");
-  while (!isQuiescent(nullptr)) {
+  // A frame that begins counts itself before it sees the pause, and so keeps its
+  // modules for a moment. Bounded, since a frame that cannot wait keeps them too.
+  for (int round = 0; round != 100; ++round) {
+    while (!isQuiescent(nullptr)) {
+      if (lost.load())
+        return check(); // what was pending never comes to its end
+      // Giving it back takes a frame, which would wait for the end of the trim.
+      if (const StreamHolder *holder = streams.findBusyHolder())
+        return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                          "the context cannot be trimmed while %s",
+                          holder->leavesWork);
+      int64_t elapsed = nowNs() - start;
+      if (timeoutNs >= 0 && elapsed >= timeoutNs)
+        return makeStatus(GPUASYNC_TIMEOUT,
+                          "the context did not come to rest within %g s: %s",
+                          double(timeoutNs) / 1e9, describeBusy().c_str());
+      sleepNs(std::min<int64_t>(20000 + elapsed / 16, 1000000));
+    }
     if (lost.load())
-      return check(); // what was pending never comes to its end
-    // Giving it back takes a frame, which would wait for the end of the trim.
-    if (const StreamHolder *holder = streams.findBusyHolder())
-      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                        "the context cannot be trimmed while %s",
-                        holder->leavesWork);
-    int64_t elapsed = nowNs() - start;
-    if (timeoutNs >= 0 && elapsed >= timeoutNs)
-      return makeStatus(GPUASYNC_TIMEOUT,
-                        "the context did not come to rest within %g s: %s",
-                        double(timeoutNs) / 1e9, describeBusy().c_str());
-    sleepNs(std::min<int64_t>(20000 + elapsed / 16, 1000000));
+      return check();
+    carryOutRetired(nullptr);
+    if (!retiredCount.load(std::memory_order_relaxed))
+      break;
+    sleepNs(20000);
   }
-  if (lost.load())
-    return check();
-  carryOutRetired(nullptr);
   memory.trim();
   return Status();
 }
