@@ -508,8 +508,14 @@ class CpuDriver final : public Driver {
 public:
   CpuDriver() : Driver(cpuVendor) {}
 
-  Status available() override { return Status(); }
-  int32_t deviceCount() override { return 1; }
+  Status available() override {
+    uint64_t count;
+    return countDevices(count);
+  }
+  int32_t deviceCount() override {
+    uint64_t count;
+    return countDevices(count).ok() ? static_cast<int32_t>(count) : 0;
+  }
   Status deviceInfo(int32_t, DeviceInfo &info) override {
     snprintf(info.name, sizeof(info.name), "host processor");
     const Uncancelled uncancelled;
@@ -555,6 +561,14 @@ public:
     RETURN_IF_ERROR(context->setSchedule(schedule));
     out = std::move(context);
     return Status();
+  }
+
+private:
+  /// All are the same processors and memory: programs for several devices can be
+  /// tried where there is no GPU.
+  static Status countDevices(uint64_t &count) {
+    count = 1;
+    return wholeSetting("GPU_ASYNC_CPU_DEVICES", 1, 64, count);
   }
 };
 

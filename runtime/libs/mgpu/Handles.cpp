@@ -246,15 +246,15 @@ MgpuDevice *mgpu::currentDevice(const gpuasync_site *site, const char *kind) {
   if (!device || ordinal < 0)
     return device;
   std::string name = device->session->device();
-  name = name.substr(0, name.find(':'));
-  if (device->session->isCPU()) {
+  const size_t colon = name.find(':');
+  if (colon == std::string::npos) { // the only one of the cpu
     if (ordinal == 0)
       return ordinalDevice = device;
     fail(site, "there is no device %d; the cpu device is number 0",
          static_cast<int>(ordinal));
     return nullptr;
   }
-  name += ":" + std::to_string(ordinal);
+  name = name.substr(0, colon) + ":" + std::to_string(ordinal);
   Status status;
   {
     std::lock_guard<std::mutex> lock(table().mutex);

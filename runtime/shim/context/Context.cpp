@@ -89,14 +89,16 @@ void gpuasync_device_list(gpuasync_device_visitor visitor,
       visitor(user, driver->name(), nullptr, "", 0, status.message());
     for (int32_t i = 0; i < count; ++i) {
       DeviceInfo info;
-      char name[64];
-      snprintf(name, sizeof(name), vendor->hasNumberedDevices ? "%s:%d" : "%s",
-               driver->name(), i);
-      Status known = guard([&] { return driver->deviceInfo(i, info); });
+      std::string name;
+      Status known = guard([&] {
+        name = deviceName(*driver, i);
+        return driver->deviceInfo(i, info);
+      });
       if (known.ok())
-        visitor(user, name, info.name, info.arch, info.memoryBytes, nullptr);
+        visitor(user, name.c_str(), info.name, info.arch, info.memoryBytes,
+                nullptr);
       else
-        visitor(user, name, nullptr, "", 0, known.message());
+        visitor(user, name.c_str(), nullptr, "", 0, known.message());
     }
   }
 }

@@ -28,10 +28,11 @@ static uint64_t nextContextId() {
   return ++next;
 }
 
-std::string gpuasync::deviceName(const Driver &driver, int32_t ordinal) {
+std::string gpuasync::deviceName(Driver &driver, int32_t ordinal) {
   std::string name = driver.name();
-  return driver.vendor.hasNumberedDevices ? name + ":" + std::to_string(ordinal)
-                                          : name;
+  return driver.vendor.hasNumberedDevices || driver.deviceCount() > 1
+             ? name + ":" + std::to_string(ordinal)
+             : name;
 }
 
 ContextPools::ContextPools(gpuasync_context &context, Driver &driver,

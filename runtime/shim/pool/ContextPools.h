@@ -103,7 +103,7 @@ protected:
 };
 
 /// "cpu", "cuda:0".
-std::string deviceName(const Driver &driver, int32_t ordinal);
+std::string deviceName(Driver &driver, int32_t ordinal);
 
 } // namespace gpuasync
 

@@ -166,6 +166,10 @@ TEST(Process, SettingsAreChecked) {
        {"", "1", "65536"},
        {"abc", "0", "-1", "65537", "4 "},
        "a number from 1 to 65536"},
+      {"GPU_ASYNC_CPU_DEVICES",
+       {"", "1", "64"},
+       {"abc", "0", "-1", "65", "4 "},
+       "a number from 1 to 64"},
       {"GPU_ASYNC_CPU_MEMORY",
        {"", "1073741824", "1G", "512m"},
        {"foo", "-5", "0", "1Gi", "0G", "G", "17179869184G", "99999999T", "1 "},
@@ -729,6 +733,35 @@ TEST(Process, DeviceListNamesEveryDriver) {
       &text);
   EXPECT_NE(text.find("cpu|"), std::string::npos) << text;
   EXPECT_NE(text.find("cuda"), std::string::npos) << text;
+}
+
+// Programs for several devices can be tried on the CPU.
+TEST(Process, CpuDevicesAreNumberedIfThereAreSeveral) {
+  setenv("GPU_ASYNC_CPU_DEVICES", "3", 1);
+  std::string listed;
+  gpuasync_device_list(
+      [](void *user, const char *device, const char *, const char *, uint64_t,
+         const char *why) {
+        if (!why && strncmp(device, "cpu", 3) == 0)
+          static_cast<std::string *>(user)->append(device).append(" ");
+      },
+      &listed);
+  EXPECT_EQ(listed, "cpu:0 cpu:1 cpu:2 ");
+  TestProgram program;
+  Context first, last, none;
+  ASSERT_TRUE(Context::open("cpu", first).ok());
+  ASSERT_TRUE(Context::open("cpu:2", last).ok());
+  EXPECT_STREQ(gpuasync_context_device(first.get()), "cpu:0");
+  EXPECT_STREQ(gpuasync_context_device(last.get()), "cpu:2");
+  for (Context *context : {&first, &last}) {
+    ContextScope scope(*context);
+    EXPECT_TRUE(work(program));
+  }
+  EXPECT_STREQ(Context::open("cpu:3", none).message(),
+               "there is no device cpu:3; cpu has 3");
+  unsetenv("GPU_ASYNC_CPU_DEVICES");
+  EXPECT_STREQ(Context::open("cpu:1", none).message(),
+               "there is no device cpu:1; cpu has 1");
 }
 
 TEST(Process, StatsAsJson) {
