@@ -639,8 +639,9 @@ int Run::execute() {
         Error error = report(rank, os, files, isUnexpected);
         unexpected |= isUnexpected;
         isWritten &= !error || isUnexpected;
+        // In one piece: other processes may write to the same terminal.
         if (options.hasRanks() && !text.empty())
-          outs() << "rank " << options.firstRank() + rank << ":\n";
+          text.insert(0, "rank " + utostr(options.firstRank() + rank) + ":\n");
         outs() << text;
         if (error)
           failOn(rank, std::move(error));
