@@ -35,13 +35,15 @@ gpuasync_ranks_create(gpuasync_context *const *contexts, uint32_t count,
                       gpuasync_ranks **out) GPUASYNC_NOEXCEPT;
 
 /// Makes `context` the rank of this process, among the processes that a
-/// launcher of MPI has started (mpirun, srun). `rank` is its number, `count`
-/// the number of processes. Opens the launcher's MPI library, or the one that
-/// GPU_ASYNC_MPI_LIBRARY names, and initialises it unless the program has, with
-/// MPI_THREAD_MULTIPLE. Waits for all processes to come to this. Once in a
-/// process; all contexts are of the cpu device, or of different GPUs of one
-/// vendor. GPUASYNC_UNAVAILABLE: there is no
-/// such library, or it failed. Thread safe.
+/// launcher has started: torchrun, or one of MPI (mpirun, srun). `rank` is its
+/// number, `count` the number of processes. Under torchrun it connects to the
+/// others of this host. Else it opens the launcher's MPI library, or the one
+/// that GPU_ASYNC_MPI_LIBRARY names, and initialises it unless the program has,
+/// with MPI_THREAD_MULTIPLE. Waits for all processes to come to this; under
+/// torchrun no longer than GPU_ASYNC_TIMEOUT. Once in a process; all contexts
+/// are of the cpu device, or of different GPUs of one vendor.
+/// GPUASYNC_UNAVAILABLE: there is no such library, it failed, or a process did
+/// not come. Thread safe.
 GPUASYNC_API gpuasync_status *
 gpuasync_ranks_join(gpuasync_context *context, uint32_t *rank, uint32_t *count,
                     gpuasync_ranks **out) GPUASYNC_NOEXCEPT;

@@ -135,7 +135,7 @@ Error Mpi::say(const char *function, int code) const {
          std::to_string(code) + ": " + text;
 }
 
-Error Mpi::open(std::unique_ptr<Mpi> &out) {
+Error Mpi::open(std::unique_ptr<Messages> &out) {
   auto made = std::make_unique<Table>();
   if (Error error = made->load(); !error.empty())
     return error;

@@ -100,6 +100,13 @@ void Peers::add(uint32_t rank, const Address &other) {
   peers.emplace(rank, peer);
 }
 
+bool Peers::isWatched(uint32_t rank) const {
+  const auto found = peers.find(rank);
+  return found != peers.end() &&
+         (found->second.page || found->second.pidfd >= 0 ||
+          found->second.isDead);
+}
+
 void Peers::begin(const std::string &collective) {
   if (!page)
     return;
@@ -132,7 +139,10 @@ std::vector<uint32_t> Peers::findDead() {
 }
 
 Error Peers::describeDeath(uint32_t rank) const {
-  const Peer &peer = peers.at(rank);
+  const auto found = peers.find(rank);
+  if (found == peers.end())
+    return "rank " + std::to_string(rank) + " ended without a word";
+  const Peer &peer = found->second;
   std::string text = "rank " + std::to_string(rank) + " (pid " +
                      std::to_string(peer.pid) + ") ended without a word";
   if (!peer.page)

@@ -2,12 +2,13 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// MPI does not say that a process has died, so ranks of one host look at each
-// other. Each process shares a page of memory. There it holds a robust mutex,
-// which the kernel marks when the thread that holds it ends, whatever ends it,
-// and it writes down its last collective for the others to read then. A pidfd
-// says that the process has died, too, but with a GPU half a second later: once
-// the driver has given everything back.
+// Messages do not say that a process has died: MPI never does, and a connection
+// stays open while a child of the process has it. So ranks of one host look at
+// each other. Each process shares a page of memory. There it holds a robust
+// mutex, which the kernel marks when the thread that holds it ends, whatever
+// ends it, and it writes down its last collective for the others to read then.
+// A pidfd says that the process has died, too, but with a GPU half a second
+// later: once the driver has given everything back.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_LIBS_RANKS_PEERS_H
@@ -39,6 +40,8 @@ public:
   const Address &own() const { return address; }
   /// A rank on another host, or one that cannot be watched, is left out.
   void add(uint32_t rank, const Address &address);
+  /// Whether findDead() will tell of the rank's death.
+  bool isWatched(uint32_t rank) const;
   /// Writes down what this process has begun.
   void begin(const std::string &collective);
   /// Ranks that have died since the last call.

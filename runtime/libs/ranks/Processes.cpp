@@ -54,7 +54,7 @@ struct Processes::Message {
 struct Processes::Outgoing {
   uint32_t to;
   Message message;
-  Mpi::Request request = 0;
+  Messages::Request request = 0;
 };
 
 namespace {
@@ -97,9 +97,9 @@ static uint64_t sumOf(const Part &part) {
 //===----------------------------------------------------------------------===//
 
 Processes::Processes(uint64_t id, gpuasync_context *context, const Nccl *nccl,
-                     std::unique_ptr<Mpi> given)
+                     std::unique_ptr<Messages> given)
     : World(id, given->count, {context}, nccl), mine(given->rank),
-      mpi(std::move(given)), others(count) {}
+      messages(std::move(given)), others(count) {}
 
 Processes::~Processes() = default;
 
@@ -117,10 +117,10 @@ Error Processes::join(uint64_t id, gpuasync_context *context, const Nccl *nccl,
     thread = std::thread([&made, &answer, id, context, nccl] {
       std::shared_ptr<Processes> world; // in use until the thread's end
       try {
-        std::unique_ptr<Mpi> mpi;
-        Error error = Mpi::open(mpi);
+        std::unique_ptr<Messages> messages;
+        Error error = Messages::open(messages);
         if (error.empty()) {
-          world.reset(new Processes(id, context, nccl, std::move(mpi)));
+          world.reset(new Processes(id, context, nccl, std::move(messages)));
           error = world->greet();
         }
         if (error.empty())
@@ -137,12 +137,12 @@ Error Processes::join(uint64_t id, gpuasync_context *context, const Nccl *nccl,
     });
   } catch (const std::system_error &error) {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    return std::string("no thread for MPI: ") + error.what();
+    return std::string("no thread for messages: ") + error.what();
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (answered.wait_for(std::chrono::seconds(10)) != std::future_status::ready)
     fprintf(stderr, "gpu-async: this process has waited 10 s for the other "
-                    "processes in MPI_Init; one may have ended before it\n");
+                    "processes of its launcher; one may have ended\n");
   Error error = answered.get();
   if (!error.empty()) {
     thread.join();
@@ -168,8 +168,12 @@ Error Processes::greet() {
     if (!broken.empty())
       return broken;
     bool haveAll = true;
-    for (uint32_t rank = 0; rank < count; ++rank)
-      haveAll &= rank == mine || !others[rank].comes.empty();
+    for (uint32_t rank = 0; rank < count; ++rank) {
+      const bool hasCome = rank == mine || !others[rank].comes.empty();
+      if (!hasCome && others[rank].isDead)
+        return others[rank].goneWith;
+      haveAll &= hasCome;
+    }
     if (haveAll)
       break;
   }
@@ -255,7 +259,7 @@ void Processes::progress() {
     hasFailed = !leftWith.empty();
   }
   if (broken.empty() && !isAnyDead && !hasFailed)
-    mpi->finalize();
+    messages->finalize();
   else {
     mover.abandon();
     (void)outbox.release();
@@ -280,8 +284,8 @@ bool Processes::isOutOfTime() {
 void Processes::listen(Peer &peer, uint32_t from) {
   if (!peer.incoming)
     peer.incoming = std::make_unique<Message>();
-  Error error = mpi->receive(from, wordTag, peer.incoming.get(),
-                             sizeof(Message), peer.request);
+  Error error = messages->receive(from, wordTag, peer.incoming.get(),
+                                  sizeof(Message), peer.request);
   peer.isListening = error.empty();
   if (!error.empty())
     broken = error;
@@ -293,7 +297,7 @@ void Processes::tell(uint32_t to, const Message &message) {
   outgoing.push_back({to, message, 0});
   Outgoing &sent = outgoing.back();
   Error error =
-      mpi->send(to, wordTag, &sent.message, sizeof(Message), sent.request);
+      messages->send(to, wordTag, &sent.message, sizeof(Message), sent.request);
   if (!error.empty()) {
     outgoing.pop_back();
     broken = error;
@@ -345,7 +349,7 @@ bool Processes::hearNext(uint32_t from) {
   Peer &peer = others[from];
   bool isDone = false;
   if (peer.isListening && broken.empty())
-    broken = mpi->test(peer.request, isDone);
+    broken = messages->test(peer.request, isDone);
   if (!isDone || !broken.empty())
     return false;
   peer.isListening = false;
@@ -361,7 +365,7 @@ void Processes::look() {
   for (auto sent = outgoing.begin(); sent != outgoing.end();) {
     bool isDone = false;
     if (broken.empty())
-      broken = mpi->test(sent->request, isDone);
+      broken = messages->test(sent->request, isDone);
     sent = isDone ? outgoing.erase(sent) : std::next(sent);
   }
   for (uint32_t rank = 0; rank < count; ++rank)
@@ -373,7 +377,12 @@ void Processes::look() {
   lookedForDead = now;
   if (nccl)
     pollCommunicators();
-  for (uint32_t rank : peers.findDead()) {
+  std::vector<uint32_t> dead = peers.findDead();
+  for (uint32_t rank = 0; rank < count; ++rank)
+    if (!others[rank].isDead && !peers.isWatched(rank) &&
+        messages->isLost(rank))
+      dead.push_back(rank);
+  for (uint32_t rank : dead) {
     Peer &peer = others[rank];
     // Its last words may still be on their way.
     for (int i = 0; i < 10 && peer.isListening; ++i)
@@ -751,25 +760,26 @@ Error Processes::exchange(const std::vector<Piece> &sends,
     outbox = std::make_unique<char[]>(bytes);
     outboxBytes = bytes;
   }
-  std::vector<Mpi::Request> open;
+  std::vector<Messages::Request> open;
   open.reserve(sends.size() + receives.size());
   for (const Piece &piece : receives)
     if (broken.empty())
-      broken = mpi->receive(moving->members[piece.position], dataTag,
+      broken =
+          messages->receive(moving->members[piece.position], dataTag,
                             piece.memory, piece.bytes, open.emplace_back());
   char *copy = outbox.get();
   for (const Piece &piece : sends) {
     if (piece.bytes)
       memcpy(copy, piece.memory, piece.bytes);
     if (broken.empty())
-      broken = mpi->send(moving->members[piece.position], dataTag, copy,
-                         piece.bytes, open.emplace_back());
+      broken = messages->send(moving->members[piece.position], dataTag, copy,
+                              piece.bytes, open.emplace_back());
     copy += piece.bytes;
   }
   for (Nap nap; !open.empty(); nap.take()) {
     for (size_t i = 0; i < open.size() && broken.empty();) {
       bool isDone = false;
-      broken = mpi->test(open[i], isDone);
+      broken = messages->test(open[i], isDone);
       if (isDone)
         open.erase(open.begin() + static_cast<ptrdiff_t>(i));
       else

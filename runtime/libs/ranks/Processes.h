@@ -2,13 +2,13 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each process has one rank, and a thread that makes all calls of MPI. When the
-// rank's stream arrives at a collective, the thread tells the others what it
-// comes with, and waits for what they come with. Only then does data move: what
-// differs is found before. Words between two ranks keep their order. A rank
-// that has said that it comes takes part, whatever happens to it later, unless
-// its process dies. So all ranks decide in the same way whether a collective
-// takes place.
+// Each process has one rank, and a thread that sends and receives all messages
+// (Messages.h). When the rank's stream arrives at a collective, the thread
+// tells the others what it comes with, and waits for what they come with. Only
+// then does data move: what differs is found before. Words between two ranks
+// keep their order. A rank that has said that it comes takes part, whatever
+// happens to it later, unless its process dies. So all ranks decide in the same
+// way whether a collective takes place.
 //
 // On GPUs a rank tells the others when it enqueues, and goes on: NCCL moves the
 // data. If something differs, or a rank fails or dies, what waits is aborted.
@@ -19,7 +19,7 @@
 #define GPUASYNC_LIBS_RANKS_PROCESSES_H
 
 #include "libs/ranks/Exchange.h"
-#include "libs/ranks/Mpi.h"
+#include "libs/ranks/Messages.h"
 #include "libs/ranks/Nccl.h"
 #include "libs/ranks/Peers.h"
 
@@ -82,7 +82,7 @@ private:
   /// Another rank, as far as the thread knows.
   struct Peer {
     std::unique_ptr<Message> incoming;
-    Mpi::Request request = 0;
+    Messages::Request request = 0;
     bool isListening = false;
     std::deque<Message> comes;          ///< what it came with, in order
     std::map<uint64_t, Error> failures; ///< by the sum of the group
@@ -94,7 +94,7 @@ private:
   struct Outgoing;
 
   Processes(uint64_t id, gpuasync_context *context, const Nccl *nccl,
-            std::unique_ptr<Mpi> mpi);
+            std::unique_ptr<Messages> messages);
   uint32_t findGroup(std::vector<uint32_t> members, uint32_t position);
   /// No rank meets there any more.
   bool hasFailed(uint64_t sum);
@@ -137,7 +137,7 @@ private:
                  const std::vector<Piece> &receives) override;
 
   const uint32_t mine;
-  const std::unique_ptr<Mpi> mpi;
+  const std::unique_ptr<Messages> messages;
   std::thread thread;
 
   std::mutex mutex;
@@ -162,7 +162,7 @@ private:
   std::unique_ptr<char[]> outbox;
   size_t outboxBytes = 0;
   const Group *moving = nullptr; ///< whose data moves
-  Error broken;                  ///< why MPI is not called any more
+  Error broken;                  ///< why no messages go any more
   uint64_t begun = 0;
   std::chrono::steady_clock::time_point lookedForDead;
 };

@@ -33,7 +33,7 @@ struct Registry {
   std::map<uint64_t, std::shared_ptr<World>> worlds;
   std::map<const gpuasync_context *, std::pair<uint64_t, uint32_t>> ranks;
   uint64_t made = 0;
-  bool hasJoined = false; ///< MPI is initialised once in a process
+  bool hasJoined = false; ///< a process joins its job once
 };
 } // namespace
 
