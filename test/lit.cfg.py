@@ -119,6 +119,10 @@ for name, launcher in {"openmpi": "mpirun.openmpi --oversubscribe", "mpich": "mp
 config.substitutions.append(("%openmpi_survive", "mpirun.openmpi --oversubscribe --enable-recovery -n"))
 config.substitutions.append(("%openmpi", "mpirun.openmpi --oversubscribe -n"))
 config.substitutions.append(("%mpich", "mpiexec.hydra -n"))
+# As torchrun starts processes, without PyTorch.
+launch = config.python + " " + os.path.join(os.path.dirname(__file__), "Integration", "ranks", "Inputs", "launch.py")
+config.substitutions.append(("%torchrun_survive", launch + " --survive -n"))
+config.substitutions.append(("%torchrun", launch + " -n"))
 mock_cuda = os.path.join(config.gpuasync_obj_root, "test", "bin", "libmock_cuda.so")
 if shutil.which("pkg-config"):
     config.available_features.add("pkg-config")

@@ -215,28 +215,38 @@ static Error parseEnum(StringRef name, StringRef text, Enum &out) {
 }
 
 std::optional<Launched> findLaunched() {
-  // Open MPI, then MPICH and what has its PMI (Slurm, Intel MPI), then PMIx,
-  // with which Slurm says the number.
-  static const char *const names[][2] = {
-      {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-      {"PMI_RANK", "PMI_SIZE"},
-      {"PMIX_RANK", "SLURM_STEP_NUM_TASKS"}};
-  for (const auto &[rank, count] : names) {
-    const auto rankText = mlir::gpuasync::getVariable(rank);
-    const auto countText = mlir::gpuasync::getVariable(count);
+  const auto read = [](StringRef variable, unsigned &number) {
+    const auto text = mlir::gpuasync::getVariable(variable.data());
+    return text && !StringRef(*text).getAsInteger(10, number);
+  };
+  struct Launcher {
+    const char *rank, *count, *local;
+    const char *mark; ///< set by this launcher only
+  };
+  // torchrun may have been started by one of the others, so it is first, as in
+  // the runtime. Then Open MPI, MPICH and what has its PMI (Slurm, Intel MPI),
+  // and PMIx, with which Slurm says the number.
+  static const Launcher launchers[] = {
+      {"RANK", "WORLD_SIZE", "LOCAL_RANK", "TORCHELASTIC_RESTART_COUNT"},
+      {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", nullptr, nullptr},
+      {"PMI_RANK", "PMI_SIZE", nullptr, nullptr},
+      {"PMIX_RANK", "SLURM_STEP_NUM_TASKS", nullptr, nullptr}};
+  for (const Launcher &launcher : launchers) {
     Launched found;
-    if (rankText && countText &&
-        !StringRef(*rankText).getAsInteger(10, found.rank) &&
-        !StringRef(*countText).getAsInteger(10, found.count) &&
-        found.rank < found.count) {
-      found.local = found.rank;
+    if (launcher.mark && !mlir::gpuasync::getVariable(launcher.mark))
+      continue;
+    if (!read(launcher.rank, found.rank) ||
+        !read(launcher.count, found.count) || found.rank >= found.count)
+      continue;
+    found.local = found.rank;
+    if (launcher.local)
+      read(launcher.local, found.local);
+    else
       for (const char *local :
            {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"})
-        if (const auto text = mlir::gpuasync::getVariable(local);
-            text && !StringRef(*text).getAsInteger(10, found.local))
+        if (read(local, found.local))
           break;
-      return found;
-    }
+    return found;
   }
   return {};
 }
@@ -589,9 +599,9 @@ Expected<Options> parseOptions(int argc, char **argv) {
     o.launched = findLaunched();
   else if (!o.emit && *o.ranks > 1 && findLaunched())
     return createStringError("--ranks=" + Twine(*o.ranks) +
-                             ": a launcher of MPI started this process, which "
-                             "is one rank; leave the option out, or write "
-                             "--ranks=1 for programs that do not meet");
+                             ": a launcher started this process, which is one "
+                             "rank; leave the option out, or write --ranks=1 "
+                             "for programs that do not meet");
   if ((o.ranksHere() > 1 || o.launched) && (o.stats || compile.check))
     return createStringError(Twine(o.stats ? "--stats" : "--check") +
                              ": not with several ranks; it looks at one "

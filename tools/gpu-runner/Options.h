@@ -22,12 +22,12 @@ using namespace gpuexec;
 /// What the end does about buffers that the program never released.
 enum class LeakCheck { List, Error };
 
-/// This process among those that a launcher of MPI started.
+/// This process among those that a launcher started.
 struct Launched {
   unsigned rank, count;
   unsigned local = 0; ///< the rank among those of this machine
 };
-/// The words of mpirun, mpiexec or srun in the environment; none: none of them
+/// Reads the variables of torchrun, mpirun, mpiexec or srun; none: none of them
 /// started this process.
 std::optional<Launched> findLaunched();
 

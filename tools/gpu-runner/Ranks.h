@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // --ranks: contexts, each of a GPU of its own or of the cpu device, and each
-// with a thread that calls the program. Under a launcher of MPI this process is
-// one rank.
+// with a thread that calls the program. Under a launcher (mpirun, torchrun)
+// this process is one rank.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_TOOLS_GPURUNNER_RANKS_H

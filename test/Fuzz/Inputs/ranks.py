@@ -7,6 +7,7 @@
 #
 #   ranks.py GPU_RUNNER --seed=7 --programs=100
 #   ranks.py GPU_RUNNER --seed=7 --programs=100 --launcher="mpiexec.hydra -n"
+#   ranks.py GPU_RUNNER --seed=7 --programs=100 --launcher=torchrun
 #   ranks.py GPU_RUNNER --seed=7 --programs=100 --device=cuda --most-ranks=4
 #
 # The programs have the seeds 7, 8, ...; --programs=1 runs one of them again.
@@ -781,7 +782,8 @@ def main():
     parser.add_argument("--size", type=int, default=20, help="most statements of each")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--most-ranks", type=int, default=6)
-    parser.add_argument("--launcher", help="ranks are processes: words before their number, such as 'mpirun.openmpi --oversubscribe -n'")
+    parser.add_argument("--launcher", help="ranks are processes: words before their number, such as 'mpirun.openmpi --oversubscribe -n'; "
+                        "torchrun: a script that starts them as it does")
     parser.add_argument("--schedule", help="GPU_ASYNC_CPU_SCHEDULE, instead of one that follows from the seed")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--timeout", type=int, default=60)
@@ -794,6 +796,9 @@ def main():
     options.gpu_runner = os.path.abspath(options.gpu_runner) if os.path.exists(options.gpu_runner) else options.gpu_runner
     if options.gpu_opt == "beside gpu-runner":
         options.gpu_opt = os.path.join(os.path.dirname(shutil.which(options.gpu_runner) or options.gpu_runner), "gpu-opt")
+    if options.launcher == "torchrun":
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../Integration/ranks/Inputs/launch.py")
+        options.launcher = "%s %s -n" % (sys.executable, script)
     seeds = range(options.seed, options.seed + options.programs)
     if options.print:
         for seed in seeds:

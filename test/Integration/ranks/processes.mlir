@@ -70,7 +70,7 @@
 // OTHER-DAG: the ranks differ: all_reduce<sum> of 4 f32 at {{.*}}:[[#@LINE+14]] on rank 0, all_gather of 4 f32 at {{.*}}:[[#@LINE+24]] on rank 1 (on rank 1)
 
 // RUN: not %mpich 2 %{run} --ranks=2 2>&1 | FileCheck %s --check-prefix=BOTH
-// BOTH: gpu-runner: error: --ranks=2: a launcher of MPI started this process, which is one rank; leave the option out, or write --ranks=1 for programs that do not meet
+// BOTH: gpu-runner: error: --ranks=2: a launcher started this process, which is one rank; leave the option out, or write --ranks=1 for programs that do not meet
 // RUN: not %mpich 2 %{run} --stats 2>&1 | FileCheck %s --check-prefix=STATS
 // STATS: gpu-runner: error: --stats: not with several ranks; it looks at one device
 // RUN: env GPU_ASYNC_MPI_LIBRARY=nowhere.so not %mpich 2 %{run} --input=4xf32=0 2>&1 | FileCheck %s --check-prefix=NOWHERE

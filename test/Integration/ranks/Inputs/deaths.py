@@ -23,8 +23,9 @@ RANKS, BAD = 4, 2
 folder = os.path.dirname(os.path.abspath(__file__))
 
 
-def children():
-    return [p for p in psutil.process_iter(["name"]) if p.info["name"] == "gpu-runner" and "deaths.mlir" in " ".join(p.cmdline())]
+def children(options):
+    """Processes of this test; others may run the same program."""
+    return [p for p in psutil.process_iter(["name"]) if p.info["name"] == "gpu-runner" and "--shared-libs=" + options.library in p.cmdline()]
 
 
 def run(options, way):
@@ -40,7 +41,7 @@ def run(options, way):
         found = re.search(r"death: ([\d.]+)", line)
         if found:
             death = float(found.group(1))
-        # A line of the thread of MPI, or the error of the call. Launchers mix lines.
+        # A line of the thread of messages, or the error of the call. Launchers mix lines.
         for each in re.findall(r"gpu-async: on rank (\d+): rank %d |error: (?:(?!error: ).)*rank %d failed.*?\(on rank (\d+)\)" % (BAD, BAD), line):
             said.setdefault(int("".join(each)), now)
     code = process.wait()
@@ -49,7 +50,7 @@ def run(options, way):
     end = time.time() - (death or time.time())
     wrong = []
     if death is None and way != "lives":
-        wrong.append("no rank died")
+        wrong.append("no rank died, exit code %d" % code)
     if way in ("lives", "late"):
         if code != 0 or said:
             wrong.append("exit code %d, and ranks %s speak" % (code, sorted(said)))
@@ -61,11 +62,11 @@ def run(options, way):
         if end > options.limit:
             wrong.append("the job ended after %.1f s" % end)
     limit = time.time() + 5
-    while children() and time.time() < limit:
+    while children(options) and time.time() < limit:
         time.sleep(0.01)
-    if children():
-        wrong.append("processes are left: %s" % [p.pid for p in children()])
-        for p in children():
+    if children(options):
+        wrong.append("processes are left: %s" % [p.pid for p in children(options)])
+        for p in children(options):
             p.kill()
     return said, end, ["%s: %s\n%s" % (way, "; ".join(wrong), "".join(lines))] if wrong else []
 
