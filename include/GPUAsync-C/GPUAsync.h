@@ -323,7 +323,10 @@ gpuasync_callable_call_donating(const gpuasync_callable *callable,
  *  After an error of one rank the others do not wait for it. The status has the
  *  messages of all ranks that failed, and no results are left. With
  *  GPUASYNC_TIMEOUT work of a rank goes on, and uses the arguments and the
- *  memory given to results for an unknown time. */
+ *  memory given to results for an unknown time. So it is a second after the
+ *  wait of a rank has timed out, and a second after no rank has ended for the
+ *  time limit since the last one did: ranks that are still in the program, on
+ *  the host, are left there, with all that they use. */
 GPUASYNC_API gpuasync_status *gpuasync_callable_call_ranks(
     const gpuasync_callable *callable, uint32_t count,
     const gpuasync_value *const *arguments, size_t argumentCount,

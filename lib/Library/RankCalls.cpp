@@ -15,7 +15,10 @@
 
 #include "gpuasync/Ranks.h"
 
+#include <chrono>
+#include <condition_variable>
 #include <dlfcn.h>
+#include <optional>
 
 using namespace llvm;
 using namespace gpuexec;
@@ -65,6 +68,7 @@ namespace {
 struct RankFunctions {
   decltype(&gpuasync_ranks_create) create = nullptr;
   decltype(&gpuasync_ranks_leave) leave = nullptr;
+  decltype(&gpuasync_ranks_describe) describe = nullptr;
   decltype(&gpuasync_ranks_release) release = nullptr;
 
   RankFunctions() {
@@ -77,25 +81,175 @@ struct RankFunctions {
     };
     find(create, "gpuasync_ranks_create");
     find(leave, "gpuasync_ranks_leave");
+    find(describe, "gpuasync_ranks_describe");
     find(release, "gpuasync_ranks_release");
   }
+  bool areThere() const { return create && leave && describe && release; }
 };
 } // namespace
 
-/// Returns one error for those of all ranks. Where work goes on after one of
-/// them, the code says so.
-static gpuasync_status *joinStatuses(ArrayRef<gpuasync::Status> statuses) {
+static const RankFunctions &ranksLibrary() {
+  static const RankFunctions functions;
+  return functions;
+}
+
+//===----------------------------------------------------------------------===//
+// One call
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// One call on ranks. The caller and the threads of ranks share it. A rank that
+/// does not end keeps it, and with it all memory that the rank may touch.
+class RankRun {
+public:
+  RankRun(gpuasync_executable &executable, const Callable &function,
+          RankDevices devices, gpuasync_ranks *ranks,
+          const gpuasync_value *const *givenArguments, size_t argumentCount,
+          gpuasync_value *const *givenResults, size_t resultCount)
+      : executable(executable), function(function), devices(std::move(devices)),
+        ranks(ranks), statuses(this->devices.size()),
+        left(this->devices.size()) {
+    executable.references.fetch_add(1, std::memory_order_relaxed);
+    for (size_t rank = 0; rank < this->devices.size(); ++rank) {
+      ArrayRef given(argumentCount ? givenArguments[rank] : nullptr,
+                     argumentCount);
+      ArrayRef wanted(resultCount ? givenResults[rank] : nullptr, resultCount);
+      arguments.emplace_back(given.begin(), given.end());
+      results.emplace_back(wanted.begin(), wanted.end());
+      made.emplace_back(wanted.begin(), wanted.end());
+    }
+  }
+  ~RankRun() {
+    if (ranks)
+      ranksLibrary().release(ranks);
+    for (auto [rank, status] : enumerate(statuses))
+      for (size_t i = 0; i < made[rank].size() && status && status->ok(); ++i)
+        if (!results[rank][i].data)
+          gpuasync_value_release(&made[rank][i]);
+    devices.clear();
+    gpuasync_status_free(gpuasync_executable_release(&executable));
+  }
+  RankRun(const RankRun &) = delete;
+
+  uint32_t size() const { return static_cast<uint32_t>(devices.size()); }
+  /// On the thread of the rank.
+  void runOne(uint32_t rank);
+  /// Ends a rank without a thread.
+  void end(uint32_t rank, gpuasync::Status status);
+  /// Waits until all ranks have ended. Returns false if the time limit is over
+  /// before.
+  bool wait();
+  /// Returns one error for those of all ranks; null if there is none. Ranks
+  /// that have not ended get one.
+  gpuasync_status *takeStatus();
+  /// Hands over the results and the devices. All ranks have ended well.
+  RankDevices takeResults(gpuasync_value *const *out);
+
+private:
+  std::string describe(uint32_t rank) const {
+    gpuasync::Status status(ranksLibrary().describe(ranks, rank));
+    return status.ok() ? std::string() : status.message();
+  }
+
+  gpuasync_executable &executable;
+  const Callable &function;
+  RankDevices devices;
+  gpuasync_ranks *ranks;
+  /// By rank; of results as given and as made.
+  std::vector<SmallVector<gpuasync_value, 2>> arguments, results, made;
+
+  std::mutex mutex; ///< of all that follows
+  std::condition_variable changed;
+  std::vector<std::optional<gpuasync::Status>> statuses; ///< none: it runs
+  size_t left;
+  std::chrono::steady_clock::time_point lastEnd;
+  bool timedOut = false;
+};
+} // namespace
+
+void RankRun::runOne(uint32_t rank) {
+  gpuasync::Status status(
+      Call(executable, function, devices[rank])
+          .runAndWait(arguments[rank].data(), arguments[rank].size(),
+                      made[rank].data(), made[rank].size()));
+  // Others than this rank may be to blame.
+  if (status.code() == GPUASYNC_TIMEOUT)
+    if (std::string where = describe(rank); !where.empty())
+      status = gpuasync::Status(
+          fail(status.code(), Twine(status.message()) + "; it " + where));
+  end(rank, std::move(status));
+}
+
+void RankRun::end(uint32_t rank, gpuasync::Status status) {
+  ranksLibrary().leave(ranks, rank, status.ok() ? nullptr : status.message());
+  std::lock_guard<std::mutex> lock(mutex);
+  timedOut |= status.code() == GPUASYNC_TIMEOUT;
+  statuses[rank] = std::move(status);
+  --left;
+  lastEnd = std::chrono::steady_clock::now();
+  changed.notify_all();
+}
+
+bool RankRun::wait() {
+  // Waits of the ranks have the same limit, and say more.
+  const double grace = 1;
+  const double limit = std::min(gpuasync_get_timeout(), 1e9);
+  std::unique_lock<std::mutex> lock(mutex);
+  while (left) {
+    if (left == statuses.size() || (!timedOut && limit <= 0)) {
+      changed.wait(lock);
+      continue;
+    }
+    const auto end =
+        lastEnd +
+        std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+            std::chrono::duration<double>(timedOut ? grace : limit + grace));
+    if (changed.wait_until(lock, end) == std::cv_status::timeout && left &&
+        std::chrono::steady_clock::now() >= end)
+      return false;
+  }
+  return true;
+}
+
+gpuasync_status *RankRun::takeStatus() {
   std::string text;
   uint32_t code = 0;
-  for (auto [rank, status] : enumerate(statuses)) {
-    if (status.ok())
-      continue;
-    text += (text.empty() ? "rank " : "; rank ") + std::to_string(rank) + ": " +
-            status.message();
-    if (!code || status.code() == GPUASYNC_TIMEOUT)
-      code = status.code();
+  std::vector<uint32_t> running;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    for (auto [rank, status] : enumerate(statuses)) {
+      std::string said;
+      if (!status) {
+        running.push_back(static_cast<uint32_t>(rank));
+        const std::string where = describe(running.back());
+        said = "it is still in the program, on the host" +
+               (where.empty() ? where : ", and " + where);
+        code = GPUASYNC_TIMEOUT;
+      } else if (!status->ok()) {
+        said = status->message();
+        if (!code || status->code() == GPUASYNC_TIMEOUT)
+          code = status->code();
+      } else {
+        continue;
+      }
+      text += (text.empty() ? "rank " : "; rank ") + std::to_string(rank) +
+              ": " + said;
+    }
   }
+  // They get no more collectives.
+  for (uint32_t rank : running)
+    ranksLibrary().leave(ranks, rank, "its call was given up");
   return text.empty() ? nullptr : fail(code, text);
+}
+
+RankDevices RankRun::takeResults(gpuasync_value *const *out) {
+  ranksLibrary().release(ranks);
+  ranks = nullptr;
+  for (uint32_t rank = 0; rank < size(); ++rank) {
+    llvm::copy(made[rank], out ? out[rank] : nullptr);
+    made[rank].clear();
+  }
+  return devices;
 }
 
 gpuasync_status *gpuasync_callable_call_ranks(
@@ -125,8 +279,7 @@ gpuasync_status *gpuasync_callable_call_ranks(
                 "@" + Twine(executable.variable) +
                     " is a variable of kernels, which all ranks would share: "
                     "keep its value in memory that the program allocates");
-  static const RankFunctions ranksLibrary;
-  if (!ranksLibrary.create || !ranksLibrary.leave || !ranksLibrary.release)
+  if (!ranksLibrary().areThere())
     return fail(GPUASYNC_UNAVAILABLE,
                 "libgpuasync_ranks.so, which ranks need, is not next to the "
                 "runtime's library");
@@ -138,42 +291,29 @@ gpuasync_status *gpuasync_callable_call_ranks(
     contexts.push_back(device->context.get());
   gpuasync_ranks *ranks = nullptr;
   if (gpuasync_status *status =
-          ranksLibrary.create(contexts.data(), count, &ranks))
+          ranksLibrary().create(contexts.data(), count, &ranks))
     return status;
 
-  std::vector<gpuasync::Status> statuses(count);
-  std::vector<SmallVector<gpuasync_value, 2>> made(count);
-  auto runOne = [&](uint32_t rank) {
-    made[rank].assign(results[rank], results[rank] + resultCount);
-    statuses[rank] =
-        gpuasync::Status(Call(executable, function, (*devices)[rank])
-                             .runAndWait(arguments[rank], argumentCount,
-                                         made[rank].data(), resultCount));
-    ranksLibrary.leave(
-        ranks, rank, statuses[rank].ok() ? nullptr : statuses[rank].message());
-  };
+  auto run = std::make_shared<RankRun>(executable, function,
+                                       std::move(*devices), ranks, arguments,
+                                       argumentCount, results, resultCount);
   std::vector<mlir::gpuasync::Thread> threads(count);
   for (uint32_t rank = 0; rank < count; ++rank)
-    if (Error error = threads[rank].start([&runOne, rank] { runOne(rank); })) {
+    if (Error error = threads[rank].start([run, rank] { run->runOne(rank); }))
       // The others would wait for it.
-      statuses[rank] = gpuasync::Status(
-          fail(GPUASYNC_UNAVAILABLE, toString(std::move(error))));
-      ranksLibrary.leave(ranks, rank, statuses[rank].message());
-    }
-  for (mlir::gpuasync::Thread &thread : threads)
-    if (thread.isJoinable())
+      run->end(rank, gpuasync::Status(fail(GPUASYNC_UNAVAILABLE,
+                                           toString(std::move(error)))));
+  const bool haveEnded = run->wait();
+  gpuasync_status *status = run->takeStatus();
+  for (mlir::gpuasync::Thread &thread : threads) {
+    if (!thread.isJoinable())
+      continue;
+    if (haveEnded)
       thread.join();
-  ranksLibrary.release(ranks);
-
-  gpuasync_status *status = joinStatuses(statuses);
-  for (uint32_t rank = 0; rank < count; ++rank)
-    for (size_t i = 0; i < resultCount && statuses[rank].ok(); ++i) {
-      if (!status)
-        results[rank][i] = made[rank][i];
-      else if (!results[rank][i].data)
-        gpuasync_value_release(&made[rank][i]);
-    }
+    else
+      thread.detach();
+  }
   if (!status)
-    executable.idleRanks.give(std::move(*devices));
+    executable.idleRanks.give(run->takeResults(results));
   return status;
 }

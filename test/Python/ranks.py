@@ -130,6 +130,59 @@ gate[0] = 5
                               env={**os.environ, "GPU_ASYNC_TIMEOUT": "1"})
         self.assertRegex(done.stdout, "said: rank 0: ", done.stderr)
 
+    def test_a_rank_loops_on_the_host(self):
+        program = r"""
+import sys, time
+import gpu_async as ga, numpy as np
+LOOP = '''
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0 : i32
+  %rank = gpu_async.rank
+  %r32 = arith.index_cast %rank : index to i32
+  %isBad = arith.cmpi eq, %r32, %bad : i32
+  scf.while : () -> () {
+    %v = memref.load %gate[%c0] : memref<2xi32>
+    %isClosed = arith.cmpi eq, %v, %zero : i32
+    %more = arith.andi %isClosed, %isBad : i1
+    scf.condition(%more)
+  } do {
+    memref.store %r32, %gate[%c1] : memref<2xi32>
+    scf.yield
+  }
+'''
+exe = ga.compile('func.func @main(%gate: memref<2xi32>, %bad: i32, %x: tensor<3xf32>) -> tensor<3xf32> {' + LOOP + '''
+  %e = tensor.empty() : tensor<3xf32>
+  %r = gpu_async.tensor_collective all_reduce<sum> ins(%x : tensor<3xf32>) outs(%e : tensor<3xf32>)
+  return %r : tensor<3xf32>
+}
+func.func @alone(%gate: memref<2xi32>, %bad: i32) {''' + LOOP + '''
+  return
+}''', device="cpu", name="hang.mlir")
+gate, x = np.zeros(2, "i"), np.ones(3, "f")
+for call in (lambda: exe.main._call_on_ranks(((gate, 1, x),) * 3), lambda: exe.alone._call_on_ranks(((gate, 2),) * 3)):
+    try:
+        call()
+    except ga.Error as error:
+        print("said", error.code, error, flush=True)
+    # Ranks that are still there have memory of their own.
+    print([np.asarray(each).tolist() for each in exe.main._call_on_ranks(((gate, -1, x),) * 3)], flush=True)
+if sys.argv[1] == "open":
+    gate[0] = 1  # they go on, and end
+    time.sleep(0.5)
+    print([np.asarray(each).tolist() for each in exe.main._call_on_ranks(((gate, 1, x),) * 3)], flush=True)
+"""
+        for word, calls in (("open", 3), ("closed", 2)):
+            done = subprocess.run([sys.executable, "-c", program, word], capture_output=True, text=True, timeout=120,
+                                  env={**os.environ, "GPU_ASYNC_TIMEOUT": "0.5"})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            # Whichever rank gives up first says for whom it waits.
+            self.assertRegex(done.stdout, r"said 8 rank 0: .*timed out after 0.5 s; .* waits at all_reduce<sum> of 3 f32 at .* for rank 1, "
+                             "which has come to no collective")
+            self.assertIn("; rank 1: it is still in the program, on the host, and has come to no collective; rank 2: ", done.stdout)
+            self.assertIn("said 8 rank 2: it is still in the program, on the host, and has come to no collective\n", done.stdout)
+            self.assertEqual(done.stdout.count("[[3.0, 3.0, 3.0], [3.0, 3.0, 3.0], [3.0, 3.0, 3.0]]"), calls, done.stdout)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -106,6 +106,14 @@ void Ranks::leave(unsigned index, const gpuasync::Status &status) {
                                status.ok() ? nullptr : status.message());
 }
 
+std::string Ranks::describe(unsigned index) const {
+  auto *describe = ranks ? FIND(gpuasync_ranks_describe) : nullptr;
+  if (!describe)
+    return {};
+  gpuasync::Status status(describe(ranks, firstRank + index));
+  return status.ok() ? std::string() : status.message();
+}
+
 /// Shared by the threads of ranks and the thread that waits for them. It
 /// outlives both: a rank that hangs is left behind.
 namespace {
@@ -136,6 +144,12 @@ gpuasync::Status Ranks::runOne(unsigned rank,
           ? body(rank)
           : gpuasync::Status(gpuasync_status_make(scope.status().code(),
                                                   scope.status().message()));
+  // Others than this rank may be to blame.
+  if (status.code() == GPUASYNC_TIMEOUT)
+    if (std::string where = describe(rank); !where.empty())
+      status = gpuasync::Status(gpuasync_status_make(
+          status.code(),
+          (std::string(status.message()) + "; it " + where).c_str()));
   leave(rank, status);
   return status;
 }
@@ -186,10 +200,14 @@ bool Ranks::run(double timeout, function_ref<gpuasync::Status(unsigned)> body,
   say();
   const bool hasEnded = isOver();
   for (auto [rank, status] : enumerate(outcome->statuses))
-    if (!status)
+    if (!status) {
+      const std::string where = describe(rank);
       failed(rank, gpuasync::Status(gpuasync_status_make(
                        GPUASYNC_TIMEOUT,
-                       "the rank is still in the program, on the host")));
+                       ("the rank is still in the program, on the host" +
+                        (where.empty() ? where : ", and " + where))
+                           .c_str())));
+    }
   lock.unlock();
   for (mlir::gpuasync::Thread &thread : threads) {
     if (!thread.isJoinable())

@@ -62,6 +62,8 @@ private:
   gpuasync::Status runOne(unsigned rank,
                           llvm::function_ref<gpuasync::Status(unsigned)> body);
   void leave(unsigned index, const gpuasync::Status &status);
+  /// Says where the rank is in its collectives; empty: unknown.
+  std::string describe(unsigned index) const;
 
   std::vector<gpuasync::Context> all;
   gpuasync_ranks *ranks = nullptr; ///< null: there is one rank

@@ -56,6 +56,13 @@ gpuasync_ranks_join(gpuasync_context *context, uint32_t *rank, uint32_t *count,
 GPUASYNC_API void gpuasync_ranks_leave(gpuasync_ranks *ranks, uint32_t rank,
                                        const char *error) GPUASYNC_NOEXCEPT;
 
+/// Returns a status whose message says where a rank is, for the message of a
+/// wait that timed out: "waits at all_gather of 4 f32 at a.mlir:5 for rank 1,
+/// which has come to no collective", or "last came to ...". Ask before the rank
+/// leaves. Null: nobody knows, as of ranks of other processes. Thread safe.
+GPUASYNC_API gpuasync_status *
+gpuasync_ranks_describe(gpuasync_ranks *ranks, uint32_t rank) GPUASYNC_NOEXCEPT;
+
 /// Waits until all ranks have left. GPUASYNC_DRIVER_ERROR says which one
 /// failed. On GPUs only its success says that all calls have been right: ranks
 /// that differ may be found after their calls. For ranks of

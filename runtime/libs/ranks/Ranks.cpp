@@ -405,6 +405,18 @@ void gpuasync_ranks_leave(gpuasync_ranks *ranks, uint32_t rank,
     });
 }
 
+gpuasync_status *gpuasync_ranks_describe(gpuasync_ranks *ranks,
+                                         uint32_t rank) noexcept {
+  std::string text;
+  if (ranks)
+    (void)guarded([&] {
+      text = ranks->world->describeRank(rank);
+      return Error();
+    });
+  return text.empty() ? nullptr
+                      : gpuasync_status_make(GPUASYNC_TIMEOUT, text.c_str());
+}
+
 gpuasync_status *gpuasync_ranks_wait(gpuasync_ranks *ranks) noexcept {
   if (!ranks)
     return invalid("gpuasync_ranks_wait: null argument");

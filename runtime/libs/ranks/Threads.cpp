@@ -116,6 +116,10 @@ Error Threads::meet(uint32_t rank, std::vector<uint32_t> members,
       return group.failure;
     }
   ++group.next[position];
+  Part &last = left[rank].last;
+  last.what = part->what;
+  last.memory = part->memory;
+  last.place = part->place;
   Part &mine = *(meeting.parts[position] = std::move(part));
   if (nccl) {
     const Part given = mine; // the meeting may end meanwhile
@@ -145,6 +149,7 @@ void Threads::arrive(const Arrival &arrival, const char *error) {
   if (error)
     return fail(group, failureOf(group.members[arrival.position], error),
                 openings);
+  meeting->parts[arrival.position]->hasArrived = true;
   if (++meeting->arrived < group.members.size())
     return;
   meeting->state = Meeting::State::Runs;
@@ -221,6 +226,72 @@ Error Threads::begin(std::unique_lock<std::mutex> &lock, Group &group,
   Error error = mine->enqueue(call.given, part);
   lock.lock();
   return error.empty() || group.failure.empty() ? error : group.failure;
+}
+
+//===----------------------------------------------------------------------===//
+// Ranks that end, and ranks that do not
+//===----------------------------------------------------------------------===//
+
+Threads::Wait Threads::findWait(uint32_t rank) const {
+  Wait found;
+  for (const auto &group : groups) {
+    const auto &members = group->members;
+    const auto position = static_cast<size_t>(
+        std::find(members.begin(), members.end(), rank) - members.begin());
+    if (position == members.size())
+      continue;
+    for (const Meeting &meeting : group->meetings) {
+      const Part *part = meeting.parts[position].get();
+      if (!part || meeting.state != Meeting::State::Gathers)
+        continue;
+      // Its stream is at one of them. On GPUs nobody knows at which.
+      if (part->hasArrived)
+        return {group.get(), &meeting, part};
+      if (!found.group)
+        found = {group.get(), &meeting, part};
+      break;
+    }
+  }
+  return found;
+}
+
+std::string Threads::describeRank(uint32_t rank) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (rank >= count)
+    return {};
+  std::string text;
+  std::vector<bool> seen(count);
+  while (!seen[rank]) {
+    seen[rank] = true;
+    const Wait wait = findWait(rank);
+    if (!wait.group) {
+      const Part &last = left[rank].last;
+      return text + (left[rank].isGone ? "has ended"
+                     : last.what.kind  ? "last came to " + describe(last)
+                                       : "has come to no collective");
+    }
+    if (!nccl && !wait.part->hasArrived)
+      return text + "has not ended its work before " + describe(*wait.part);
+    // A rank that did not come, else one whose stream is not there.
+    const size_t size = wait.group->members.size();
+    size_t away = size, behind = size, others = 0;
+    for (size_t i = size; i-- > 0;)
+      if (const Part *part = wait.meeting->parts[i].get(); !part) {
+        away = i;
+        ++others;
+      } else if (!part->hasArrived) {
+        behind = i;
+      }
+    if (away == size && behind == size)
+      return text + "is at " + describe(*wait.part);
+    rank = wait.group->members[away < size ? away : behind];
+    text += "waits at " + describe(*wait.part) + " for rank " +
+            std::to_string(rank);
+    if (others > 1)
+      text += " and " + std::to_string(others - 1) + " more";
+    text += ", which ";
+  }
+  return text + "waits for these";
 }
 
 void Threads::leave(uint32_t rank, const char *error) {

@@ -61,6 +61,7 @@ public:
           const Nccl *nccl);
   void arrive(const Arrival &arrival, const char *error) override;
   void leave(uint32_t rank, const char *error) override;
+  std::string describeRank(uint32_t rank) override;
   void close() override;
 
 private:
@@ -69,7 +70,16 @@ private:
   struct Left {
     bool isGone = false;
     Error failure; ///< "rank 1 failed: ..."; empty: it ended well
+    /// Its last collective, without a gate; of the kind 0 before the first.
+    Part last = {};
   };
+  /// The collective that a rank waits at, and the group's meeting there.
+  struct Wait {
+    const Group *group = nullptr; ///< null: it waits at none
+    const Meeting *meeting = nullptr;
+    const Part *part = nullptr;
+  };
+  Wait findWait(uint32_t rank) const;
   Group &findGroup(std::vector<uint32_t> members, uint32_t &index);
   /// On GPUs it ends what is on streams, too.
   void fail(Group &group, const Error &error, Openings &openings);

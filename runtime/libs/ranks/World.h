@@ -56,6 +56,7 @@ struct Part {
   Memory memory;
   std::string place;             ///< "FILE:LINE"
   gpuasync_gate *gate = nullptr; ///< behind which its stream waits
+  bool hasArrived = false;       ///< on the cpu device: its stream is there
 };
 
 /// Gates to open, once no lock is held.
@@ -103,6 +104,9 @@ public:
   virtual void arrive(const Arrival &arrival, const char *error) = 0;
   /// The rank makes no more collectives; null: it ended well.
   virtual void leave(uint32_t rank, const char *error) = 0;
+  /// Says at which collective a rank is and for whom it waits there: "waits at
+  /// ... for rank 1, which ..." or "last came to ...". Empty: unknown.
+  virtual std::string describeRank(uint32_t) { return {}; }
   /// Waits until all ranks have left; says which one failed.
   virtual Error wait() { return "these ranks are of one process"; }
   /// Fails what is open.

@@ -44,6 +44,9 @@ public:
       EXPECT_TRUE(status.ok()) << status.message();
     }
   }
+  std::string describe(uint32_t rank) {
+    return Status(gpuasync_ranks_describe(ranks, rank)).message();
+  }
   /// Runs `body(rank, frame)` on all ranks, which then leave. The messages of
   /// their frames.
   std::vector<std::string>
@@ -681,6 +684,11 @@ TEST(Ranks, TimeLimitNamesTheCollective) {
       enqueue(frame, stream, makeCollective(GPUASYNC_BARRIER, 0), nullptr, 0,
               nullptr, 0);
       EXPECT_NE(frame.wait({stream}), 0);
+      contains(world.describe(0), "waits at barrier at ");
+      contains(world.describe(0),
+               " for rank 1, which has come to no collective");
+      EXPECT_EQ(world.describe(1), "has come to no collective");
+      EXPECT_EQ(world.describe(2), "");
       isOver = true;
       frame.destroy(stream);
     });
