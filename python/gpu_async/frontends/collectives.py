@@ -29,6 +29,56 @@ class Refused(ValueError):
     """A collective that has no lowering."""
 
 
+def position_of(device, axes, names):
+    """The place of a device of a mesh along some axes, outermost first. `axes` has the size of each axis, in order."""
+    numbers = {}
+    for name, size in reversed(axes.items()):
+        device, numbers[name] = divmod(device, size)
+    place = 0
+    for name in names:
+        place = place * axes[name] + numbers[name]
+    return place
+
+
+def lists_along(axes, names):
+    """Lists of the devices of a mesh that differ in these axes only, in the order of the axes."""
+    lists, others = {}, [name for name in axes if name not in names]
+    count = 1
+    for size in axes.values():
+        count *= size
+    for device in range(count):
+        lists.setdefault(position_of(device, axes, others), []).append((position_of(device, axes, names), device))
+    return [[device for _, device in sorted(each)] for each in lists.values()]
+
+
+def groups_attribute(lists):
+    return ir.Attribute.parse("dense<%s> : tensor<%dx%dxi64>" % (lists, len(lists), len(lists[0])))
+
+
+def write_groups(module, place_of):
+    """Writes groups that name axes of a mesh, as JAX 0.11 has them, as lists of numbers."""
+    found = [(op, text) for op in loops.operations(module) if op.name in REDUCING + MOVING and "replica_groups" in op.attributes
+             and "replica_group_mesh_axes<" in (text := str(op.attributes["replica_groups"]))]
+    if not found:
+        return
+    from jaxlib.mlir.dialects import sdy
+
+    meshes = {}
+    for op in module.regions[0].blocks[0].operations:
+        if op.operation.name == "sdy.mesh":
+            meshes[ir.StringAttr(op.operation.attributes["sym_name"]).value] = sdy.MeshAttr(op.operation.attributes["mesh"])
+    for op, text in found:
+        mesh = re.search(r'mesh = @(?:"([^"]+)"|([\w.$-]+))', text)
+        mesh = meshes.get(mesh[1] or mesh[2]) if mesh else None
+        names = re.findall(r'axis_ref<name = "([^"]*)"([^>]*)>', text)
+        axes = {each.name: each.size for each in map(sdy.MeshAxisAttr, mesh.axes)} if mesh else {}
+        ids = list(mesh.device_ids) if mesh else []
+        if mesh is None or any(rest.strip() or name not in axes for name, rest in names):
+            refuse(op, place_of(op), "its replica_groups %s are of no mesh, or of a part of an axis" % text)
+        lists = lists_along(axes, [name for name, _ in names])
+        op.attributes["replica_groups"] = groups_attribute([[ids[each] for each in one] for one in lists] if ids else lists)
+
+
 def module_number(module, name):
     """The number in an attribute of the module, 1 if there is none."""
     attributes = module.attributes

@@ -564,13 +564,14 @@ def trace_only(function, shapes, named={}, **static):
     return traced
 
 
-def choose_lowering(traced):
-    return choose_lowering_and_text(traced)[0]
+def choose_lowering(traced, platforms=None):
+    return choose_lowering_and_text(traced, platforms)[0]
 
 
-def choose_lowering_and_text(traced):
-    """Returns what jax.jit(...).lower gives, and its StableHLO without places."""
-    lowered = traced.lower()
+def choose_lowering_and_text(traced, platforms=None):
+    """Returns what jax.jit(...).lower gives, and its StableHLO without places. `platforms` are for arrays of a mesh that
+    has no devices."""
+    lowered = traced.lower(lowering_platforms=platforms)
     text = lowered.as_text()
     calls = host_calls.count_foreign(text)
     # A loop of few rounds on a CPU, to be compiled sooner; else one expression, which becomes one kernel.
@@ -799,6 +800,7 @@ def lower_module(module, by_value=(), calls=None, gpu=False, lines=None, name="m
     calls = calls or host_calls.HostCalls()
     stablehlo_library.register_stablehlo_passes()
     erase_shardings(module)
+    collectives.write_groups(module, place_of)
     found = inline_shards(module, parts)
     run(module, "func.func(chlo-legalize-to-stablehlo)", "symbol-dce", "canonicalize", "cse")
     for op in loops.operations(module):

@@ -4,8 +4,11 @@
 Ranks are threads of this process. Each has its parts of the arguments, and computes its parts of the results.
 """
 
+import contextlib
 import functools
+import math
 import os
+import re
 import threading
 from types import MethodType
 
@@ -15,6 +18,13 @@ import numpy
 import gpu_async
 
 from . import from_jax, host_calls, kept, lower_jax, nesting, shards, static
+
+
+# How the compiler tells to make a value the same on all ranks (lib/Transforms/CheckCollectives.cpp), and how in Python.
+HINTS = ("or use gpu_async.uniform to say that the value is the same on all ranks",
+         "or make the value the same on these ranks, by jax.lax.pmax of it over the axes of the collective")
+# As lib/Library/RankCalls.cpp has it.
+MOST_RANKS = 1024
 
 
 class OnMesh:
@@ -30,12 +40,6 @@ class OnMesh:
             raise ValueError("gpu_async.jit(%s, mesh=...): a call on ranks takes no stream" % name)
         if not isinstance(mesh, (jax.sharding.Mesh, jax.sharding.AbstractMesh)):
             raise TypeError("gpu_async.jit(%s, mesh=...): a mesh is a jax.sharding.Mesh or AbstractMesh, given %r" % (name, mesh))
-        types = getattr(mesh, "axis_types", None) or ()
-        if any(each == jax.sharding.AxisType.Explicit for each in types):
-            raise ValueError(
-                "gpu_async.jit(%s, mesh=...): the mesh has axes of the type Explicit, whose arrays carry how they are divided; "
-                "give jax.make_mesh(..., axis_types=(jax.sharding.AxisType.Auto,) * %d), or jax.sharding.AbstractMesh"
-                % (name, len(types)))
         self._function, self._mesh, self._options = function, mesh, options
         self._device = "cpu" if device == "auto" else device
         if self._device != "cpu":
@@ -45,6 +49,12 @@ class OnMesh:
             if options.get("place", "copy") != "copy":
                 raise ValueError("gpu_async.jit(%s, mesh=...): place=%r; ranks on GPUs take arrays of the host" % (name, options["place"]))
         self._axes = {axis: int(size) for axis, size in mesh.shape.items()}
+        self._types = tuple(getattr(mesh, "axis_types", None) or ())
+        self._is_explicit = any(each == jax.sharding.AxisType.Explicit for each in self._types)
+        ranks = math.prod(self._axes.values())
+        if ranks > MOST_RANKS:
+            raise ValueError("gpu_async.jit(%s, mesh=...): the mesh %s has %d devices; there are at most %d ranks"
+                             % (name, self._axes, ranks, MOST_RANKS))
         self._compiled, self._lock = {}, threading.RLock()
 
     def __call__(self, *args, **named):
@@ -52,11 +62,12 @@ class OnMesh:
         arrays, types = [], []
         for number, leaf in enumerate(leaves):
             try:
-                array, type = _take(leaf)
+                array, type = self._take(leaf)
             except from_jax._Refused as refused:
                 path, _ = jax.tree_util.tree_flatten_with_path((args, named))[0][number]
                 raise gpu_async.ArgumentError("argument %s of %s, a function of gpu_async.jit(mesh=...), is %s" % (
-                    jax.tree_util.keystr(path[1:]), static.name_of(self._function), refused.args[0])) from None
+                    jax.tree_util.keystr(path[1:]), static.name_of(self._function),
+                    refused.args[0].replace("name it in static_argnums or static_argnames, or take", "take"))) from None
             arrays.append(array)
             types.append(type)
         key = tree, tuple(types), kept.settings()
@@ -86,28 +97,33 @@ class OnMesh:
         return "<gpu_async.jit of %s%s, mesh=%r, %d compiled>" % (
             static.name_of(self._function), static.signature_of(self._function) or "", self._axes, len(self._compiled))
 
+    def __getattr__(self, name):
+        raise AttributeError("a function of gpu_async.jit(mesh=...) has no %s" % name)
+
     def __reduce__(self):
         raise TypeError("a function of gpu_async.jit cannot be pickled: it has compiled code")
 
     def _compile(self, tree, types):
         name = static.name_of(self._function)
-        shapes = [jax.ShapeDtypeStruct(shape, dtype, weak_type=weak) for shape, dtype, weak in types]
+        shapes = [jax.ShapeDtypeStruct(shape, dtype, weak_type=weak, sharding=spec and jax.sharding.NamedSharding(self._abstract(), spec))
+                  for shape, dtype, weak, spec in types]
         args, named = jax.tree_util.tree_unflatten(tree, shapes)
         parts, calls = shards.Parts(), host_calls.HostCalls()
         try:
-            with nesting.inlined():
+            with nesting.inlined(), self._context():
                 traced = self._trace(args, named)
         except lower_jax.Captured:
             raise gpu_async.ArgumentError("%s takes an array from a function around it, which JAX is tracing; pass the array as "
                                           "an argument, and call it outside of that function" % name) from None
         try:
-            with nesting.inlined():
-                lowered = lower_jax.choose_lowering(traced)
+            with nesting.inlined(), self._context():
+                # Without devices JAX asks for whom the program is.
+                lowered = lower_jax.choose_lowering(traced, ("cpu",) if self._is_explicit else None)
             line = lower_jax.places.line_of(self._function) or (name, 1, 1)
             symbol = static.symbol_of(self._function)
             program = lower_jax.lower(lowered, (), calls, False, line, symbol, parts)
-            if not parts.axes and set(self._axes.values()) == {1}:
-                # JAX lowers no shard_map of one device.
+            if not parts.axes and re.search(r"\bshard_map\b", str(traced.jaxpr)):
+                # JAX lowers no shard_map whose axes have one device.
                 parts.keep_whole(self._axes, [each.ndim for each in shapes], [each.ndim for each in jax.tree.leaves(traced.out_info)])
             if not parts.axes:
                 raise ValueError("%s has no jax.shard_map, so there is nothing to divide among ranks; leave mesh out" % name)
@@ -124,9 +140,16 @@ class OnMesh:
         results, tree = jax.tree_util.tree_flatten(traced.out_info)
         for number, result in enumerate(results):
             if from_jax._is_key(result.dtype) or not from_jax._is_supported(result.dtype):
-                raise gpu_async.ArgumentError("result %d of %s is of %s; return jax.random.key_data of keys, and numbers of a byte "
-                                              "or more" % (number, name, result.dtype))
-        exe = gpu_async._compile(program.encode(), self._device, name, self._options)
+                raise gpu_async.ArgumentError("result %d of %s is of %s; %s" % (
+                    number, name, result.dtype, "return jax.random.key_data of the key" if from_jax._is_key(result.dtype) else
+                    "convert it, for example to float32 or int8"))
+        try:
+            exe = gpu_async._compile(program.encode(), self._device, name, self._options)
+        except gpu_async.CompileError as error:
+            said = str(error).replace(*HINTS)
+            if said == str(error):
+                raise
+            raise gpu_async.CompileError(said, error.code) from None
         return exe[symbol], parts, tree, [numpy.dtype(result.dtype) for result in results]
 
     def _trace(self, args, named):
@@ -135,21 +158,42 @@ class OnMesh:
         try:
             return trace()
         except ValueError as error:
-            if "context mesh" not in str(error) or not hasattr(jax.sharding, "use_abstract_mesh"):
+            if "specs of the input" in str(error) and self._is_explicit and hasattr(error, "add_note"):
+                error.add_note(
+                    "gpu_async.jit(mesh=...): axes of the mesh are of the type Explicit, so JAX asks for arguments that are "
+                    "divided as in_specs say. Make the mesh with axis_types=(jax.sharding.AxisType.Auto,) * %d, or write "
+                    "jax.reshard(x, spec) before the shard_map." % len(self._types))
+            if "context mesh" not in str(error) or self._is_explicit:
                 raise
         # JAX tells meshes of other kinds of devices apart.
-        with jax.sharding.use_abstract_mesh(jax.sharding.AbstractMesh(tuple(self._axes.values()), tuple(self._axes))):
+        types = {"axis_types": self._types} if self._types else {}
+        with jax.sharding.use_abstract_mesh(jax.sharding.AbstractMesh(tuple(self._axes.values()), tuple(self._axes), **types)):
             return trace()
 
+    def _abstract(self):
+        """The mesh without devices, for those that JAX compares with it."""
+        return getattr(self._mesh, "abstract_mesh", self._mesh)
 
-def _take(leaf):
-    """A leaf as an array of NumPy's, and what the program knows of it: sizes, type, and whether the type is weak."""
-    if isinstance(leaf, jax.core.Tracer):
-        raise from_jax._Refused("traced by JAX; call the function outside of jax.jit, grad and vmap")
-    array, (shape, dtype, how) = from_jax._take(leaf)
-    if from_jax._is_key(dtype) or not from_jax._is_supported(dtype):
-        raise from_jax._Refused("of %s; give numbers of a byte or more, and jax.random.key_data of a key" % dtype)
-    return numpy.asarray(array, dtype), (tuple(shape), dtype, how in (from_jax.WEAK_ARRAY, from_jax.WEAK))
+    def _context(self):
+        """In it, specs of arrays are of this mesh: where its axes are Explicit, arrays carry them."""
+        return jax.sharding.use_abstract_mesh(self._abstract()) if self._is_explicit else contextlib.nullcontext()
+
+    def _take(self, leaf):
+        """A leaf as an array of NumPy's, and what the program knows of it: sizes, type, whether the type is weak, and how JAX
+        has divided it along Explicit axes."""
+        if isinstance(leaf, jax.core.Tracer):
+            raise from_jax._Refused("traced by JAX; call the function outside of jax.jit, grad and vmap")
+        array, (shape, dtype, how) = from_jax._take(leaf)
+        if from_jax._is_key(dtype):
+            raise from_jax._Refused("of %s; give jax.random.key_data of the key" % dtype)
+        if not from_jax._is_supported(dtype):
+            raise from_jax._Refused("of %s, which ranks do not take; convert it, for example to float32 or int8" % dtype)
+        sharding = getattr(leaf, "sharding", None) if self._is_explicit else None
+        if isinstance(sharding, jax.sharding.NamedSharding) and dict(sharding.mesh.shape) == self._axes:
+            spec = sharding.spec
+        else:
+            spec = None
+        return numpy.asarray(array, dtype), (tuple(shape), dtype, how in (from_jax.WEAK_ARRAY, from_jax.WEAK), spec)
 
 
 def _as_numpy(array, dtype):

@@ -11,7 +11,7 @@ all_gather.
 from jaxlib.mlir import ir
 
 from . import loops
-from .collectives import make, tensor, type_of
+from .collectives import groups_attribute, lists_along, make, position_of, tensor, type_of
 
 MANUAL = "sdy.manual_computation"
 # On a manual computation: its number. Operations of the bindings are no keys, since their hash is of what they hold.
@@ -40,13 +40,7 @@ class Parts:
 
     def position(self, rank, axes):
         """The number of a rank's part along a dimension that these axes divide."""
-        numbers, number = {}, rank
-        for name, size in reversed(self.axes.items()):
-            number, numbers[name] = divmod(number, size)
-        place = 0
-        for name in axes:
-            place = place * self.axes[name] + numbers[name]
-        return place
+        return position_of(rank, self.axes, axes)
 
     def count(self, axes):
         """The number of parts along a dimension that these axes divide."""
@@ -97,6 +91,14 @@ class Parts:
         while names and names[-1] == "None":
             names.pop()
         return "P(%s)" % ", ".join(names)
+
+
+def manual_around(op):
+    """The manual computation that an operation is in, or None."""
+    op = op.parent
+    while op is not None and op.name not in (MANUAL, "builtin.module"):
+        op = op.parent
+    return op if op is not None and op.name == MANUAL else None
 
 
 class Shards:
@@ -195,19 +197,13 @@ class Shards:
             type = type_of(part)
             shape = list(type.shape)
             shape[dim] *= self.parts.count(axes)
-            lists = {}
-            others = [name for name in self.parts.axes if name not in axes]
-            for rank in range(self.parts.ranks):
-                lists.setdefault(self.parts.position(rank, others), []).append((self.parts.position(rank, axes), rank))
-            lists = [[rank for _, rank in sorted(each)] for each in lists.values()]
-            groups = ir.Attribute.parse("dense<%s> : tensor<%dx%dxi64>" % (lists, len(lists), len(lists[0])))
             part = ir.Operation.create(
                 "stablehlo.all_gather",
                 results=[tensor(shape, type.element_type)],
                 operands=[part],
                 attributes={
                     "all_gather_dim": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), dim),
-                    "replica_groups": groups,
+                    "replica_groups": groups_attribute(lists_along(self.parts.axes, axes)),
                     "channel_handle": ir.Attribute.parse("#stablehlo.channel_handle<handle = 1, type = 1>"),
                     "use_global_device_ids": ir.UnitAttr.get(),
                 },
@@ -217,9 +213,9 @@ class Shards:
     def taken_by(self, use):
         """How a manual computation that has this use divides the value; None of other uses."""
         op = use.owner.operation
-        if op.name != MANUAL:
+        if op.name != MANUAL or manual_around(op):
             return None
-        return self.ins[ir.IntegerAttr(op.attributes[NUMBER]).value][use.operand_number]
+        return self.ins[self.number_of(op)][use.operand_number]
 
     def lower_one(self, op, ins, outs):
         block = op.regions[0].blocks[0]
@@ -265,15 +261,32 @@ class Shards:
         if self.main is None:
             self.refuse(manual[0], "the program has no function @main")
         for number, op in enumerate(manual):
-            parent = op.parent
-            while parent is not None and parent.name != "builtin.module":
-                if parent.name == MANUAL:
-                    self.refuse(op, "it is in another shard_map; take all axes in one")
-                parent = parent.parent
             names = list(self.sdy.ManualAxesAttr(op.attributes["manual_axes"]))
             self.ins.append(self.shardings_of(op, "in_shardings", names))
             self.outs.append(self.shardings_of(op, "out_shardings", names))
             op.attributes[NUMBER] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64, op.context), number)
+        # Within another one, arrays are whole along its axes: JAX makes such regions for lax.axis_index, too.
+        outer = [op for op in manual if not manual_around(op)]
+        for op in outer:
+            self.lower_nested(op)
+        self.lower_outer(outer)
+        return True
+
+    def lower_nested(self, op):
+        """Takes the manual computations in one out of it."""
+        inside = [each for each in loops.operations(op) if each.name == MANUAL and manual_around(each) == op]
+        for each in inside:
+            self.lower_nested(each)
+            number = self.number_of(each)
+            self.lower_one(each, self.ins[number], self.outs[number])
+        for each in reversed(inside):
+            each.erase()
+
+    @staticmethod
+    def number_of(op):
+        return ir.IntegerAttr(op.attributes[NUMBER]).value
+
+    def lower_outer(self, manual):
         block = self.main.regions[0].blocks[0]
         for argument in block.arguments:
             ways = {self.taken_by(use) for use in argument.uses}
@@ -286,10 +299,10 @@ class Shards:
             self.check_type(use.owner.operation, argument, inner, dims)
             argument.set_type(inner.type)
             self.local[argument] = argument, dims
-        for op, *divided in zip(manual, self.ins, self.outs):
-            self.lower_one(op, *divided)
+        for op in manual:
+            number = self.number_of(op)
+            self.lower_one(op, self.ins[number], self.outs[number])
         self.finish(block, manual)
-        return True
 
     def finish(self, block, manual):
         """Results of @main that are parts, and its type."""
