@@ -208,11 +208,55 @@ class OnMesh(unittest.TestCase):
         with self.assertRaisesRegex(ga.CompileError, r"for a mesh of 4 devices, .* give the mesh to gpu_async.jit\(f, mesh=mesh\)"):
             ga.jit(f, device="cpu")(a)
 
+    def test_conditions_that_ranks_have_in_common(self):
+        total = lambda v: lax.psum(v, "x") * 0.5
+        x, y = lambda: lax.axis_index("x"), lambda: lax.axis_index("y")
+        table = np.array([3, 2, 5, 4], "i4")
+        for body in (
+            # Elements of constants.
+            lambda v: lax.scan(lambda v, k: (lax.cond(k % 2 == 0, total, jnp.sin, v), None), v, table)[0],
+            lambda v: lax.cond(jnp.array([1.0, -1.0, 2.0])[lax.fori_loop(0, 2, lambda i, n: n + 1, 0)] > 0, total, jnp.sin, v),
+            lambda v: lax.cond(jnp.arange(5)[3] * 2 == 6, total, jnp.sin, v),
+            lambda v: lax.while_loop(lambda c: c[1] > 0.1, lambda c: (total(c[0]), c[1] * 0.5), (v, jnp.float32(1)))[0],
+            # The place of a rank among those that do not meet.
+            lambda v: lax.cond(y() == 0, total, jnp.sin, v),
+            lambda v: lax.fori_loop(0, 1 + y(), lambda i, v: total(v), v),
+            lambda v: lax.switch(y(), [lambda v: lax.pmax(v, "x"), total], v),
+            lambda v: lax.fori_loop(0, 3, lambda i, v: lax.cond(y() == i % 2, total, jnp.sin, v), v),
+            lambda v: lax.cond((y() + 1) * (x() - x() + 2) > 3, total, jnp.sin, v),
+        ):
+            self.check(shard(body, P("x", "y"), P("x", "y")), a)
+
     def test_refused_control_flow(self):
-        for f in (shard(lambda x: lax.cond(lax.axis_index("x") == 0, lambda v: lax.psum(v, "x"), lambda v: v, x), P("x"), P("x")),
-                  shard(lambda x: lax.while_loop(lambda v: v.sum() > 1, lambda v: v * lax.pmean(jnp.float32(0.7), "x"), x),
-                        P("x", "y"), P("x", "y"))):
-            self.refuse(ga.CompileError, "on-mesh.py:.*is under control flow that may differ between ranks", f, a)
+        total = lambda v: lax.psum(v, "x")
+        x, y = lambda: lax.axis_index("x"), lambda: lax.axis_index("y")
+
+        def later(v):
+            # Which branch ran says where the rank is.
+            v, which = lax.cond(y() == 0, lambda v: (total(v), 1), lambda v: (v, 0), v)
+            return lax.cond(which == 1, lambda v: lax.psum(v, "y"), lambda v: v, v)
+
+        def rounds(v):
+            n, v = lax.while_loop(lambda c: c[0] < y(), lambda c: (c[0] + 1, total(c[1])), (0, v))
+            return lax.cond(n == 1, lambda v: lax.psum(v, "y"), lambda v: v, v)
+
+        def counted(v):
+            n = lax.fori_loop(0, 3, lambda i, n: lax.cond(v[0, 0] > 0, lambda n: n + 1, lambda n: n, n), 0)
+            return lax.cond(n > 1, total, lambda v: v, v)
+
+        for body in (
+            lambda v: lax.cond(x() == 0, total, lambda v: v, v),
+            lambda v: lax.cond(x() + y() == 1, total, lambda v: v, v),
+            lambda v: lax.cond(jnp.array([1, 0])[x()] == 1, total, lambda v: v, v),
+            lambda v: lax.cond(v[0, 0] > 0, total, lambda v: v, v),
+            lambda v: lax.while_loop(lambda v: v.sum() > 1, lambda v: v * lax.pmean(jnp.float32(0.7), "x"), v),
+            counted,
+        ):
+            self.refuse(ga.CompileError, "on-mesh.py:.*is under control flow that may differ between ranks.*by jax.lax.pmax of it over",
+                        shard(body, P("x", "y"), P("x", "y")), a)
+        for body in later, rounds:
+            self.refuse(ga.CompileError, "stablehlo.case at on-mesh.py:.* is around a collective, and ranks that meet there may part",
+                        shard(body, P("x", "y"), P("x", "y")), a)
 
 
 if __name__ == "__main__":
