@@ -5,9 +5,12 @@
     shard-maps.py BUILD/bin/gpu-runner --programs=200 --seed=1
 
 A function has arguments of several types and a body of elementwise operations, products, loops, branches and
-collectives over all axes of the mesh. Some have several shard_maps, and operations around them. It needs jax and
-numpy, and the package in BUILD/python. A failure prints the seed, which draws the same function again, and the text of
-the function goes to the folder --keep.
+collectives over all axes of the mesh. Some have several shard_maps, and operations around them. Some meshes have axes of
+the type Explicit, and some shard_maps take a part of the axes and have another one inside. Branches and loops depend on
+data that the ranks have in common, on elements of constants, and on the rank's place along axes that the collectives in
+them leave out. A few functions have a branch that differs between ranks that meet: gpu_async refuses these, and JAX does
+not run them. It needs jax and numpy, and the package in BUILD/python. A failure prints the seed, which draws the same
+function again, and the text of the function goes to the folder --keep.
 """
 
 import argparse
@@ -40,6 +43,16 @@ class Function:
         self.random, self.count = random.Random(seed), 0
         self.axes = dict(self.random.choice(MESHES))
         self.used, self.lines, self.arguments = set(), [], []
+        # Axes that collectives may take, and that the shard_map takes.
+        self.allowed = self.manual = list(self.axes)
+        self.types = "Auto"
+        if len(self.axes) > 1 and self.chance(4):
+            self.manual = self.allowed = self.random.sample(list(self.axes), self.random.randint(1, len(self.axes) - 1))
+            self.used.add("partial")
+        elif self.chance(4):
+            self.types = "Explicit"
+            self.used.add("explicit")
+        self.differs = False
         self.statements = self.random.randint(2, size)
         self.draw()
 
@@ -54,7 +67,7 @@ class Function:
         return "v%d" % self.count
 
     def some_axes(self):
-        names = list(self.axes)
+        names = list(self.allowed)
         self.random.shuffle(names)
         return tuple(names[: self.random.randint(1, len(names))])
 
@@ -66,7 +79,7 @@ class Function:
 
     def spec(self, rank):
         """How an array is divided: the axes of each dimension. Each axis is there at most once."""
-        dims, left = [()] * rank, list(self.axes)
+        dims, left = [()] * rank, list(self.manual)
         self.random.shuffle(left)
         while left and rank and not self.chance(3):
             dim = self.random.randrange(rank)
@@ -84,7 +97,8 @@ class Function:
             dims = self.spec(rank)
             local = [self.choice([1, 2, 2, 3, 4]) for _ in range(rank)]
             shape = [size * self.size_of(axes) for size, axes in zip(local, dims)]
-            dtype = self.choice(TYPES)
+            # XLA's CPU backend crashes at small types in all_reduce of a part of the axes (jaxlib 0.11.2).
+            dtype = self.choice([each for each in TYPES if len(self.manual) == len(self.axes) or "8" not in each and "16" not in each])
             self.arguments.append((shape, dtype))
             parameters.append((Value("p%d" % number, local, dtype), dims))
         first, results = self.body(parameters)
@@ -115,13 +129,17 @@ class Function:
         self.text = "\n".join(self.lines) + "\n"
 
     def map(self, prefix, parameters, results, arguments):
+        if self.types == "Explicit":
+            arguments = ["jax.reshard(%s, jax.sharding.NamedSharding(mesh, %s))" % (name, self.text_of(dims))
+                         for name, (_, dims) in zip(arguments, parameters)]
         self.lines.append(
-            "    %s, = jax.shard_map(body_%s, mesh=mesh, in_specs=(%s,), out_specs=(%s,), check_vma=False)(%s)"
+            "    %s, = jax.shard_map(body_%s, mesh=mesh, in_specs=(%s,), out_specs=(%s,), %scheck_vma=False)(%s)"
             % (
                 ", ".join("%s%d" % (prefix, number) for number in range(len(results))),
                 parameters[0][0].name[0],
                 ", ".join(self.text_of(dims) for _, dims in parameters),
                 ", ".join(self.text_of(dims) for _, dims in results),
+                "axis_names={%s}, " % ", ".join(map(repr, self.manual)) if len(self.manual) < len(self.axes) else "",
                 ", ".join(arguments),
             )
         )
@@ -132,10 +150,12 @@ class Function:
         self.out, self.indent = [], "        "
         for _ in range(self.statements):
             self.statement()
+        if self.chance(12):
+            self.differ()
         results = []
         for value in self.random.sample(self.pool, min(len(self.pool), self.random.randint(1, 3))):
             dims = self.spec(len(value.shape))
-            left = tuple(axis for axis in self.axes if not any(axis in axes for axes in dims))
+            left = tuple(axis for axis in self.manual if not any(axis in axes for axes in dims))
             if left:  # equal on all ranks that have the same part
                 value = self.reduce(value, left)
             results.append((value, dims))
@@ -161,8 +181,39 @@ class Function:
         return self.add(value.shape, value.dtype, "lax.%s({0}, %r)%s" % (kind, axes, scale), value)
 
     def statement(self):
-        kinds = [self.elementwise] * 3 + [self.collective] * 5 + [self.shape_change, self.index, self.loop, self.product]
+        kinds = [self.elementwise] * 3 + [self.collective] * 5 + [self.shape_change, self.index, self.product] + [self.loop] * 2
+        if len(self.manual) < len(self.axes):
+            kinds.append(self.nested)
         self.choice(kinds)()
+
+    def differ(self):
+        """A branch that ranks part at which meet in it."""
+        values = [each for each in self.pool if each.dtype == "float32"]
+        axes = [axis for axis in self.allowed if self.axes[axis] > 1]
+        if values and axes:
+            axis = self.choice(axes)
+            value = self.choice(values)
+            condition = self.choice(["lax.axis_index(%r) == 0" % axis, "jnp.arange(%d)[lax.axis_index(%r)] > 0" % (self.axes[axis], axis)])
+            self.add(value.shape, value.dtype, "lax.cond(%s, lambda c: lax.psum(c, %r), jnp.cos, {0})" % (condition, axis), value)
+            self.differs = True
+
+    def nested(self):
+        """A shard_map inside, along an axis that the one around it leaves."""
+        axis = self.choice([each for each in self.axes if each not in self.manual])
+        found = [(value, dim) for value in self.pool for dim, size in enumerate(value.shape)
+                 if value.dtype == "float32" and size % self.axes[axis] == 0]
+        if not found or self.indent != "        ":
+            return
+        value, dim = self.choice(found)
+        spec = self.text_of([(axis,) if each == dim else () for each in range(len(value.shape))])
+        out, text = spec, "jnp.sin(b) + lax.axis_index(%r).astype(b.dtype)" % axis
+        shape = list(value.shape)
+        if self.chance():
+            out, text = self.text_of([()] * len(shape)), "lax.psum(b, %r) * 0.5" % axis
+            shape[dim] //= self.axes[axis]
+        self.used.add("nested")
+        self.add(shape, "float32", "jax.shard_map(lambda b: %s, in_specs=%s, out_specs=%s, axis_names={{%r}}, check_vma=False)({0})"
+                 % (text, spec, out, axis), value)
 
     def elementwise(self):
         value = self.choice(self.pool)
@@ -218,7 +269,8 @@ class Function:
     def collective(self, only_same=False):
         value, axes = self.choice(self.pool), self.some_axes()
         count, rank = self.size_of(axes), len(value.shape)
-        kinds = ["reduce", "pmean", "permute"] + ([] if only_same else ["gather", "scatter", "all_to_all"])
+        # A permute is one of all ranks.
+        kinds = ["reduce", "pmean"] + (["permute"] if len(self.allowed) == len(self.manual) == len(self.axes) else []) + ([] if only_same else ["gather", "scatter", "all_to_all"])
         kind = self.choice(kinds)
         if kind == "reduce":
             self.reduce(value, axes)
@@ -226,6 +278,7 @@ class Function:
             self.used.add(kind)
             self.add(value.shape, value.dtype, "lax.pmean({0}, %r)" % (axes,), value)
         elif kind == "permute":
+            axes = tuple(each for each in self.axes if each in axes)  # JAX asks for the order of the mesh
             ranks = list(range(count))
             pairs = list(zip(ranks, self.random.sample(ranks, count)))
             pairs = self.random.sample(pairs, self.random.randint(1, count))
@@ -272,13 +325,17 @@ class Function:
         value = self.choice(self.pool)
         if value.dtype != "float32" or self.indent != "        ":
             return
-        saved, axes, all = self.pool, self.some_axes(), tuple(self.axes)
-        name, kind = self.name(), self.choice(["fori", "while", "cond", "scan"])
+        all, before = tuple(self.manual), self.allowed
+        kinds = ["fori", "while", "cond", "scan", "constants"] + (["place"] * 2 if len(self.manual) > 1 else [])
+        name, kind = self.name(), self.choice(kinds)
         if kind == "scan" and not value.shape:
             return
+        if kind == "place":  # of ranks along axes that collectives in it leave out
+            self.allowed = self.random.sample(before, self.random.randint(1, len(before) - 1))
+        saved, axes = self.pool, self.some_axes()
         self.used.add(kind)
         carried = Value("c", value.shape[1:] if kind == "scan" else value.shape, "float32")
-        heads = {"fori": "i, c", "while": "c", "cond": "c", "scan": "c, _"}
+        heads = {"fori": "i, c", "while": "c", "cond": "c", "scan": "c, _", "constants": "c", "place": "c"}
         self.out.append("%sdef g%s(%s):" % (self.indent, name, heads[kind]))
         self.indent, self.pool = self.indent + "    ", [carried]
         for _ in range(self.random.randint(1, 2)):
@@ -295,6 +352,21 @@ class Function:
         else:
             self.out.append("%sreturn jnp.tanh(%s)" % (self.indent, last))
         self.indent, self.pool = self.indent[:-4], saved
+        if kind == "place":
+            other = self.choice([each for each in before if each not in self.allowed])
+            self.allowed = before
+            number = "lax.axis_index(%r)" % other
+            text = self.choice(["lax.cond(%s == 0, g%s, jnp.cos, {0})", "lax.switch(%s, [jnp.sin, g%s, jnp.cos], {0})",
+                                "lax.fori_loop(0, %s + 1, lambda i, c: g%s(c), {0})",
+                                "lax.fori_loop(0, 3, lambda i, c: lax.cond(%s * 2 >= i, g%s, jnp.cos, c), {0})"])
+            self.add(value.shape, "float32", text % (number, name), value)
+            return
+        if kind == "constants":
+            table = [self.random.randint(-2, 3) for _ in range(self.random.randint(1, 4))]
+            text = self.choice(["lax.scan(lambda c, k: (lax.cond(k %% 2 == 0, g%s, jnp.cos, c), None), {0}, jnp.array(%r))[0]",
+                                "lax.fori_loop(0, 2, lambda i, c: lax.cond(jnp.array(%r)[i] > 0, g%s, jnp.cos, c), {0})"])
+            self.add(value.shape, "float32", text % ((name, table) if "scan" in text else (table, name)), value)
+            return
         limit = "lax.pmax(jnp.abs({0}).max(), %r) < 0.6" % (all,)
         if kind == "fori":
             self.add(value.shape, "float32", "lax.fori_loop(0, %d, g%s, {0})" % (self.random.randint(0, 3), name), value)
@@ -304,7 +376,8 @@ class Function:
             self.add(value.shape, "float32", "lax.cond(%s, g%s, jnp.cos, {0})" % (limit, name), value)
         else:
             self.add(value.shape, "float32",
-                     "lax.while_loop(lambda c: lax.pmax(jnp.abs(c).max(), %r) > 0.3, lambda c: g%s(c), {0})" % (all, name), value)
+                     "lax.while_loop(lambda c: (c[1] < 6) & (lax.pmax(jnp.abs(c[0]).max(), %r) > 0.3), lambda c: (g%s(c[0]), c[1] + 1), "
+                     "({0}, 0))[0]" % (all, name), value)
 
 
 def arrays_of(function, numpy, jax):
@@ -351,19 +424,34 @@ def run(options, seeds):
     for seed in seeds:
         function = Function(seed, options.size)
         sizes, names = tuple(function.axes.values()), tuple(function.axes)
-        mesh = jax.make_mesh(sizes, names, axis_types=(jax.sharding.AxisType.Auto,) * len(names))
+        mesh = jax.make_mesh(sizes, names, axis_types=(getattr(jax.sharding.AxisType, function.types),) * len(names))
         file = os.path.join(options.keep, "shard-map-%d.py" % seed)
         with open(file, "w") as out:
             out.write(function.text)
         space = {"jax": jax, "jnp": jax.numpy, "lax": jax.lax, "P": jax.sharding.PartitionSpec, "mesh": mesh}
         exec(compile(function.text, file, "exec"), space)
         arrays = arrays_of(function, numpy, jax)
+        if function.differs:
+            try:
+                gpu_async.jit(space["f"], mesh=mesh)(*arrays)
+                said = "failed ranks may part, and it is not refused"
+            except gpu_async.CompileError as error:
+                isRight = "may differ between ranks" in str(error) or "may part at it" in str(error)
+                said = "equal refused" if isRight else "failed %s" % str(error)[:600]
+            except Exception as error:  # pylint: disable=broad-except
+                said = "%s %s: %s" % ("invalid:" if "shard_map" in str(error) else "failed", type(error).__name__, str(error)[:600])
+            print(seed, said.replace("\n", " "), flush=True)
+            if said.startswith("equal"):
+                os.remove(file)
+            continue
+        print("%d jax" % seed, flush=True)
         try:
             wanted = jax.jit(space["f"])(*arrays)
         except Exception as error:  # pylint: disable=broad-except
             print("%d invalid: %s" % (seed, str(error).splitlines()[0][:200]), flush=True)
             os.remove(file)
             continue
+        print("%d gpu_async" % seed, flush=True)
         try:
             got = gpu_async.jit(space["f"], mesh=mesh)(*arrays)
             said = [text for one, other in zip(got, wanted) if (text := compare(numpy, one, other))]
@@ -411,10 +499,13 @@ def main():
             process.kill()
             text, errors = process.communicate()
             errors += "\nno end after %d s" % options.timeout
-        done = 0
+        done, running_jax = 0, False
         for line in text.splitlines():
             seed, outcome, *rest = line.split(" ", 2)
             if not seed.isdigit():
+                continue
+            running_jax = outcome == "jax"
+            if outcome in ("jax", "gpu_async"):
                 continue
             done += 1
             equal += outcome == "equal"
@@ -425,7 +516,11 @@ def main():
                     used[kind] = used.get(kind, 0) + 1
             else:
                 print(line, flush=True)
-        if done < len(batch):
+        if done < len(batch) and running_jax and process.returncode < 0:
+            invalid += 1
+            print("%d invalid: XLA ends the process" % batch[done], flush=True)
+            pending = batch[done + 1 :] + pending
+        elif done < len(batch):
             failed += 1
             print("--seed=%d crashed: exit code %s\n%s" % (batch[done], process.returncode, errors[-2000:]), flush=True)
             pending = batch[done + 1 :] + pending
