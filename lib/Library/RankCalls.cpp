@@ -26,48 +26,12 @@ using namespace gpuexec;
 /// The most ranks of a call, as gpu-runner --ranks has it.
 static constexpr size_t mostRanks = 1024;
 
-Expected<RankDevices> IdleRanks::take(StringRef driver, size_t count) {
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    for (auto it = idle.begin(); it != idle.end(); ++it)
-      if (it->size() == count) {
-        RankDevices devices = std::move(*it);
-        idle.erase(it);
-        return devices;
-      }
-  }
-  RankDevices devices;
-  const bool isCpu = driver == mlir::gpuasync::cpuDevice.device;
-  while (devices.size() < count) {
-    auto device = std::make_shared<SharedDevice>();
-    const auto ordinal = static_cast<int32_t>(devices.size());
-    const std::string name =
-        isCpu ? driver.str() : (driver + ":" + Twine(ordinal)).str();
-    if (gpuasync::Status opened =
-            gpuasync::Context::open(name.c_str(), device->context);
-        !opened.ok())
-      return createStringError(
-          isCpu ? Twine(opened.message())
-                : Twine("each rank has a GPU of its own: ") + opened.message());
-    device->isCpu = isCpu;
-    device->ordinal = isCpu ? 0 : ordinal;
-    device->queue =
-        std::make_shared<DeviceQueue>(device->context.get(), device->ordinal);
-    devices.push_back(std::move(device));
-  }
-  return devices;
-}
-
-void IdleRanks::give(RankDevices devices) {
-  std::lock_guard<std::mutex> lock(mutex);
-  idle.push_back(std::move(devices));
-}
-
 namespace {
 /// The functions of libgpuasync_ranks.so, which is opened on demand.
 struct RankFunctions {
   decltype(&gpuasync_ranks_create) create = nullptr;
   decltype(&gpuasync_ranks_leave) leave = nullptr;
+  decltype(&gpuasync_ranks_renew) renew = nullptr;
   decltype(&gpuasync_ranks_describe) describe = nullptr;
   decltype(&gpuasync_ranks_release) release = nullptr;
 
@@ -81,16 +45,78 @@ struct RankFunctions {
     };
     find(create, "gpuasync_ranks_create");
     find(leave, "gpuasync_ranks_leave");
+    find(renew, "gpuasync_ranks_renew");
     find(describe, "gpuasync_ranks_describe");
     find(release, "gpuasync_ranks_release");
   }
-  bool areThere() const { return create && leave && describe && release; }
+  bool areThere() const {
+    return create && leave && renew && describe && release;
+  }
 };
 } // namespace
 
 static const RankFunctions &ranksLibrary() {
   static const RankFunctions functions;
   return functions;
+}
+
+//===----------------------------------------------------------------------===//
+// Ranks
+//===----------------------------------------------------------------------===//
+
+void ReleaseRanks::operator()(gpuasync_ranks *ranks) const {
+  ranksLibrary().release(ranks);
+}
+
+static Error makeRanks(RankSet &set, StringRef driver, size_t count) {
+  const bool isCpu = driver == mlir::gpuasync::cpuDevice.device;
+  SmallVector<gpuasync_context *> contexts;
+  while (set.devices.size() < count) {
+    auto device = std::make_shared<SharedDevice>();
+    const auto ordinal = static_cast<int32_t>(set.devices.size());
+    const std::string name =
+        isCpu ? driver.str() : (driver + ":" + Twine(ordinal)).str();
+    if (gpuasync::Status opened =
+            gpuasync::Context::open(name.c_str(), device->context);
+        !opened.ok())
+      return createStringError(
+          isCpu ? Twine(opened.message())
+                : Twine("each rank has a GPU of its own: ") + opened.message());
+    device->isCpu = isCpu;
+    device->ordinal = isCpu ? 0 : ordinal;
+    device->queue =
+        std::make_shared<DeviceQueue>(device->context.get(), device->ordinal);
+    contexts.push_back(device->context.get());
+    set.devices.push_back(std::move(device));
+  }
+  gpuasync_ranks *ranks = nullptr;
+  gpuasync::Status created(ranksLibrary().create(
+      contexts.data(), static_cast<uint32_t>(count), &ranks));
+  set.ranks.reset(ranks);
+  return created.ok() ? Error::success() : createStringError(created.message());
+}
+
+Expected<RankSet> IdleRanks::take(StringRef driver, size_t count) {
+  RankSet set;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    for (auto it = idle.begin(); it != idle.end(); ++it)
+      if (it->devices.size() == count) {
+        set = std::move(*it);
+        idle.erase(it);
+        return set;
+      }
+  }
+  if (Error error = makeRanks(set, driver, count))
+    return error;
+  return set;
+}
+
+void IdleRanks::give(RankSet set) {
+  if (!ranksLibrary().renew(set.ranks.get()))
+    return;
+  std::lock_guard<std::mutex> lock(mutex);
+  idle.push_back(std::move(set));
 }
 
 //===----------------------------------------------------------------------===//
@@ -103,14 +129,13 @@ namespace {
 class RankRun {
 public:
   RankRun(gpuasync_executable &executable, const Callable &function,
-          RankDevices devices, gpuasync_ranks *ranks,
-          const gpuasync_value *const *givenArguments, size_t argumentCount,
-          gpuasync_value *const *givenResults, size_t resultCount)
-      : executable(executable), function(function), devices(std::move(devices)),
-        ranks(ranks), statuses(this->devices.size()),
-        left(this->devices.size()) {
+          RankSet taken, const gpuasync_value *const *givenArguments,
+          size_t argumentCount, gpuasync_value *const *givenResults,
+          size_t resultCount)
+      : executable(executable), function(function), set(std::move(taken)),
+        statuses(set.devices.size()), left(set.devices.size()) {
     executable.references.fetch_add(1, std::memory_order_relaxed);
-    for (size_t rank = 0; rank < this->devices.size(); ++rank) {
+    for (size_t rank = 0; rank < size(); ++rank) {
       ArrayRef given(argumentCount ? givenArguments[rank] : nullptr,
                      argumentCount);
       ArrayRef wanted(resultCount ? givenResults[rank] : nullptr, resultCount);
@@ -120,18 +145,17 @@ public:
     }
   }
   ~RankRun() {
-    if (ranks)
-      ranksLibrary().release(ranks);
+    set.ranks.reset();
     for (auto [rank, status] : enumerate(statuses))
       for (size_t i = 0; i < made[rank].size() && status && status->ok(); ++i)
         if (!results[rank][i].data)
           gpuasync_value_release(&made[rank][i]);
-    devices.clear();
+    set.devices.clear();
     gpuasync_status_free(gpuasync_executable_release(&executable));
   }
   RankRun(const RankRun &) = delete;
 
-  uint32_t size() const { return static_cast<uint32_t>(devices.size()); }
+  uint32_t size() const { return static_cast<uint32_t>(set.devices.size()); }
   /// On the thread of the rank.
   void runOne(uint32_t rank);
   /// Ends a rank without a thread.
@@ -142,19 +166,18 @@ public:
   /// Returns one error for those of all ranks; null if there is none. Ranks
   /// that have not ended get one.
   gpuasync_status *takeStatus();
-  /// Hands over the results and the devices. All ranks have ended well.
-  RankDevices takeResults(gpuasync_value *const *out);
+  /// Hands over the results and the ranks. All ranks have ended well.
+  RankSet takeResults(gpuasync_value *const *out);
 
 private:
   std::string describe(uint32_t rank) const {
-    gpuasync::Status status(ranksLibrary().describe(ranks, rank));
+    gpuasync::Status status(ranksLibrary().describe(set.ranks.get(), rank));
     return status.ok() ? std::string() : status.message();
   }
 
   gpuasync_executable &executable;
   const Callable &function;
-  RankDevices devices;
-  gpuasync_ranks *ranks;
+  RankSet set;
   /// By rank; of results as given and as made.
   std::vector<SmallVector<gpuasync_value, 2>> arguments, results, made;
 
@@ -169,7 +192,7 @@ private:
 
 void RankRun::runOne(uint32_t rank) {
   gpuasync::Status status(
-      Call(executable, function, devices[rank])
+      Call(executable, function, set.devices[rank])
           .runAndWait(arguments[rank].data(), arguments[rank].size(),
                       made[rank].data(), made[rank].size()));
   // Others than this rank may be to blame.
@@ -181,7 +204,8 @@ void RankRun::runOne(uint32_t rank) {
 }
 
 void RankRun::end(uint32_t rank, gpuasync::Status status) {
-  ranksLibrary().leave(ranks, rank, status.ok() ? nullptr : status.message());
+  ranksLibrary().leave(set.ranks.get(), rank,
+                       status.ok() ? nullptr : status.message());
   std::lock_guard<std::mutex> lock(mutex);
   timedOut |= status.code() == GPUASYNC_TIMEOUT;
   statuses[rank] = std::move(status);
@@ -238,18 +262,16 @@ gpuasync_status *RankRun::takeStatus() {
   }
   // They get no more collectives.
   for (uint32_t rank : running)
-    ranksLibrary().leave(ranks, rank, "its call was given up");
+    ranksLibrary().leave(set.ranks.get(), rank, "its call was given up");
   return text.empty() ? nullptr : fail(code, text);
 }
 
-RankDevices RankRun::takeResults(gpuasync_value *const *out) {
-  ranksLibrary().release(ranks);
-  ranks = nullptr;
+RankSet RankRun::takeResults(gpuasync_value *const *out) {
   for (uint32_t rank = 0; rank < size(); ++rank) {
     llvm::copy(made[rank], out ? out[rank] : nullptr);
     made[rank].clear();
   }
-  return devices;
+  return std::move(set);
 }
 
 gpuasync_status *gpuasync_callable_call_ranks(
@@ -283,20 +305,12 @@ gpuasync_status *gpuasync_callable_call_ranks(
     return fail(GPUASYNC_UNAVAILABLE,
                 "libgpuasync_ranks.so, which ranks need, is not next to the "
                 "runtime's library");
-  Expected<RankDevices> devices = executable.idleRanks.take(driver, count);
-  if (!devices)
-    return fail(GPUASYNC_UNAVAILABLE, toString(devices.takeError()));
-  SmallVector<gpuasync_context *> contexts;
-  for (const std::shared_ptr<SharedDevice> &device : *devices)
-    contexts.push_back(device->context.get());
-  gpuasync_ranks *ranks = nullptr;
-  if (gpuasync_status *status =
-          ranksLibrary().create(contexts.data(), count, &ranks))
-    return status;
-
-  auto run = std::make_shared<RankRun>(executable, function,
-                                       std::move(*devices), ranks, arguments,
-                                       argumentCount, results, resultCount);
+  Expected<RankSet> set = executable.idleRanks.take(driver, count);
+  if (!set)
+    return fail(GPUASYNC_UNAVAILABLE, toString(set.takeError()));
+  auto run =
+      std::make_shared<RankRun>(executable, function, std::move(*set),
+                                arguments, argumentCount, results, resultCount);
   std::vector<mlir::gpuasync::Thread> threads(count);
   for (uint32_t rank = 0; rank < count; ++rank)
     if (Error error = threads[rank].start([run, rank] { run->runOne(rank); }))

@@ -2,7 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Contexts that calls on ranks take in turn. Opening one makes threads.
+// Contexts and ranks that calls take in turn. Opening a context makes threads,
+// and the first collective of a group on GPUs takes a second.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_LIB_LIBRARY_RANKCALLS_H
@@ -10,26 +11,35 @@
 
 #include "Library/SharedDevice.h"
 
+#include "gpuasync/Ranks.h"
+
+#include <memory>
 #include <mutex>
 #include <vector>
 
 namespace gpuexec {
 
-/// A context for each rank of a call.
-using RankDevices = std::vector<std::shared_ptr<SharedDevice>>;
+struct ReleaseRanks {
+  void operator()(gpuasync_ranks *ranks) const;
+};
 
-/// Contexts that no call uses. Thread safe.
+/// The ranks of a call.
+struct RankSet {
+  std::vector<std::shared_ptr<SharedDevice>> devices; ///< a context for each
+  std::unique_ptr<gpuasync_ranks, ReleaseRanks> ranks;
+};
+
+/// Ranks that no call uses. Thread safe.
 class IdleRanks {
 public:
-  /// Returns `count` contexts: of the cpu device, or of the driver's first
-  /// GPUs.
-  llvm::Expected<RankDevices> take(llvm::StringRef driver, size_t count);
-  /// Keeps contexts whose work has ended without an error.
-  void give(RankDevices devices);
+  /// Returns `count` ranks: of the cpu device, or of the driver's first GPUs.
+  llvm::Expected<RankSet> take(llvm::StringRef driver, size_t count);
+  /// Keeps ranks that have left, and whose work has ended without an error.
+  void give(RankSet set);
 
 private:
   std::mutex mutex;
-  std::vector<RankDevices> idle;
+  std::vector<RankSet> idle;
 };
 
 } // namespace gpuexec

@@ -56,6 +56,13 @@ gpuasync_ranks_join(gpuasync_context *context, uint32_t *rank, uint32_t *count,
 GPUASYNC_API void gpuasync_ranks_leave(gpuasync_ranks *ranks, uint32_t rank,
                                        const char *error) GPUASYNC_NOEXCEPT;
 
+/// Lets ranks make collectives again, after all have left without an error and
+/// their calls have ended. Groups keep what they have made, such as the
+/// communicators of GPUs. Returns 0 if ranks have failed, wait for others, or
+/// are processes: then release them. Thread safe.
+GPUASYNC_API int32_t gpuasync_ranks_renew(gpuasync_ranks *ranks)
+    GPUASYNC_NOEXCEPT;
+
 /// Returns a status whose message says where a rank is, for the message of a
 /// wait that timed out: "waits at all_gather of 4 f32 at a.mlir:5 for rank 1,
 /// which has come to no collective", or "last came to ...". Ask before the rank

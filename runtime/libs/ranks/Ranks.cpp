@@ -405,6 +405,16 @@ void gpuasync_ranks_leave(gpuasync_ranks *ranks, uint32_t rank,
     });
 }
 
+int32_t gpuasync_ranks_renew(gpuasync_ranks *ranks) noexcept {
+  bool isRenewed = false;
+  if (ranks)
+    (void)guarded([&] {
+      isRenewed = ranks->world->renew();
+      return Error();
+    });
+  return isRenewed;
+}
+
 gpuasync_status *gpuasync_ranks_describe(gpuasync_ranks *ranks,
                                          uint32_t rank) noexcept {
   std::string text;

@@ -10,6 +10,7 @@
 #include "libs/ranks/Limit.h"
 
 #include <algorithm>
+#include <functional>
 #include <new>
 #include <utility>
 
@@ -325,6 +326,24 @@ void Threads::leave(uint32_t rank, const char *error) {
         break;
       }
   }
+}
+
+bool Threads::renew() {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (!failure.empty())
+    return false;
+  for (const Left &each : left)
+    if (!each.isGone || !each.failure.empty())
+      return false;
+  // All have made as many collectives in each group.
+  for (const auto &group : groups)
+    if (!group->failure.empty() || !group->meetings.empty() ||
+        std::adjacent_find(group->next.begin(), group->next.end(),
+                           std::not_equal_to<>()) != group->next.end())
+      return false;
+  for (Left &each : left)
+    each = Left();
+  return true;
 }
 
 void Threads::close() {

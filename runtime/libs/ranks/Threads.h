@@ -62,6 +62,7 @@ public:
   void arrive(const Arrival &arrival, const char *error) override;
   void leave(uint32_t rank, const char *error) override;
   std::string describeRank(uint32_t rank) override;
+  bool renew() override;
   void close() override;
 
 private:

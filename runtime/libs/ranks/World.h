@@ -107,6 +107,9 @@ public:
   /// Says at which collective a rank is and for whom it waits there: "waits at
   /// ... for rank 1, which ..." or "last came to ...". Empty: unknown.
   virtual std::string describeRank(uint32_t) { return {}; }
+  /// After all ranks have left: they may make collectives again. False: not
+  /// these.
+  virtual bool renew() { return false; }
   /// Waits until all ranks have left; says which one failed.
   virtual Error wait() { return "these ranks are of one process"; }
   /// Fails what is open.

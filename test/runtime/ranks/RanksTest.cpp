@@ -47,6 +47,7 @@ public:
   std::string describe(uint32_t rank) {
     return Status(gpuasync_ranks_describe(ranks, rank)).message();
   }
+  bool renew() { return gpuasync_ranks_renew(ranks) != 0; }
   /// Runs `body(rank, frame)` on all ranks, which then leave. The messages of
   /// their frames.
   std::vector<std::string>
@@ -666,6 +667,31 @@ TEST(Ranks, WaitingTakesNoThread) {
     frame.destroy(other);
   });
   EXPECT_EQ(messages, std::vector<std::string>(2));
+}
+
+// Ranks make collectives again once all have left, unless one has failed.
+TEST(Ranks, AreRenewed) {
+  World world(2);
+  bool skips = false;
+  const auto meet = [&](uint32_t rank, FrameScope &frame) {
+    if (rank == 1 && skips)
+      return;
+    gpuasync_stream *stream = frame.stream();
+    enqueue(frame, stream, makeCollective(GPUASYNC_BARRIER, 0), nullptr, 0,
+            nullptr, 0);
+    EXPECT_EQ(frame.wait({stream}) == 0, !skips);
+    frame.destroy(stream);
+  };
+  EXPECT_FALSE(world.renew()); // they have not left
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_EQ(world.run(meet), std::vector<std::string>(2));
+    EXPECT_TRUE(world.renew());
+    EXPECT_FALSE(world.renew());
+    EXPECT_EQ(world.describe(0), "has come to no collective");
+  }
+  skips = true;
+  contains(world.run(meet)[0], "rank 1 has ended");
+  EXPECT_FALSE(world.renew());
 }
 
 // A time limit lists the collective that nobody else came to.
