@@ -10,11 +10,11 @@ import functools
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jax.sharding import AbstractMesh
+from jax.sharding import AbstractMesh, AxisType
 from jax.sharding import PartitionSpec as P
 
-grid = AbstractMesh((2, 2), ("x", "y"))
-row = AbstractMesh((4,), ("i",))
+grid = AbstractMesh((2, 2), ("x", "y"), axis_types=(AxisType.Auto,) * 2)
+row = AbstractMesh((4,), ("i",), axis_types=(AxisType.Auto,))
 
 
 @functools.partial(jax.shard_map, mesh=grid, in_specs=(P("x", "y"), P("y", None)), out_specs=P("x", None))

@@ -232,7 +232,7 @@ class OnMesh(unittest.TestCase):
         x, y = lambda: lax.axis_index("x"), lambda: lax.axis_index("y")
 
         def later(v):
-            # Which branch ran says where the rank is.
+            # The branch that ran says where the rank is.
             v, which = lax.cond(y() == 0, lambda v: (total(v), 1), lambda v: (v, 0), v)
             return lax.cond(which == 1, lambda v: lax.psum(v, "y"), lambda v: v, v)
 
