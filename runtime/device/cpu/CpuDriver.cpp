@@ -564,8 +564,8 @@ public:
   }
 
 private:
-  /// All are the same processors and memory: programs for several devices can be
-  /// tried where there is no GPU.
+  /// All are the same processors and memory: programs for several devices can
+  /// be tried where there is no GPU.
   static Status countDevices(uint64_t &count) {
     count = 1;
     return wholeSetting("GPU_ASYNC_CPU_DEVICES", 1, 64, count);

@@ -27,7 +27,13 @@ using std::chrono::steady_clock;
 // Messages
 //===----------------------------------------------------------------------===//
 
-static constexpr int wordTag = 1, dataTag = 2;
+static constexpr int wordTag = 1;
+
+/// The tag of a meeting's data. The standard promises tags up to 32767.
+static int dataTag(uint64_t group, uint64_t number) {
+  const uint64_t mixed = (group + number) * 0x9e3779b97f4a7c15;
+  return static_cast<int>(wordTag + 1 + (mixed >> 32) % 32000);
+}
 /// Short enough for no allocation.
 static constexpr char noMemory[] = "no host memory";
 
@@ -632,6 +638,13 @@ void Processes::run(Job &job) {
     } else if (error.empty()) {
       peers.begin("#" + std::to_string(++begun) + " " + describe(*job.part));
       error = gather(job, *group);
+      movingTag = dataTag(group->sum, job.number);
+      // A member that heard of all may have sent its data, and then a death or
+      // a failure was seen here.
+      if (!error.empty())
+        staleTags.insert(movingTag);
+      else if (!nccl && staleTags.count(movingTag))
+        error = broken = "data of a collective that failed may be on its way";
       if (error.empty() && !nccl) {
         moving = group;
         error = mover.run(*job.part, group->position,
@@ -765,14 +778,14 @@ Error Processes::exchange(const std::vector<Piece> &sends,
   for (const Piece &piece : receives)
     if (broken.empty())
       broken =
-          messages->receive(moving->members[piece.position], dataTag,
+          messages->receive(moving->members[piece.position], movingTag,
                             piece.memory, piece.bytes, open.emplace_back());
   char *copy = outbox.get();
   for (const Piece &piece : sends) {
     if (piece.bytes)
       memcpy(copy, piece.memory, piece.bytes);
     if (broken.empty())
-      broken = messages->send(moving->members[piece.position], dataTag, copy,
+      broken = messages->send(moving->members[piece.position], movingTag, copy,
                               piece.bytes, open.emplace_back());
     copy += piece.bytes;
   }

@@ -30,6 +30,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <thread>
 
 namespace gpuasync {
@@ -162,7 +163,10 @@ private:
   std::unique_ptr<char[]> outbox;
   size_t outboxBytes = 0;
   const Group *moving = nullptr; ///< whose data moves
-  Error broken;                  ///< why no messages go any more
+  int movingTag = 0;             ///< of its messages
+  /// Of meetings that failed here: their data may come at any time.
+  std::set<int> staleTags;
+  Error broken; ///< why no messages go any more
   uint64_t begun = 0;
   std::chrono::steady_clock::time_point lookedForDead;
 };

@@ -223,8 +223,8 @@ Status gpuasync_context::giveBack(int64_t timeoutNs) {
   QuiesceScope pause(*this);
   if (!pause.begun())
     return makeStatus(GPUASYNC_TIMEOUT, "another thread trims the context");
-  // A frame that begins counts itself before it sees the pause, and so keeps its
-  // modules for a moment. Bounded, since a frame that cannot wait keeps them too.
+  // A frame that begins counts itself before it sees the pause, and so keeps
+  // its modules for a moment. Bounded: a frame that cannot wait keeps them too.
   for (int round = 0; round != 100; ++round) {
     while (!isQuiescent(nullptr)) {
       if (lost.load())
