@@ -25,6 +25,9 @@ using namespace gpuexec;
 
 /// The most ranks of a call, as gpu-runner --ranks has it.
 static constexpr size_t mostRanks = 1024;
+/// The most that are kept for later calls, but those of the last one. Each has
+/// threads and memory.
+static constexpr size_t mostIdle = 64;
 
 namespace {
 /// The functions of libgpuasync_ranks.so, which is opened on demand.
@@ -98,6 +101,7 @@ static Error makeRanks(RankSet &set, StringRef driver, size_t count) {
 
 Expected<RankSet> IdleRanks::take(StringRef driver, size_t count) {
   RankSet set;
+  std::vector<RankSet> others;
   {
     std::lock_guard<std::mutex> lock(mutex);
     for (auto it = idle.begin(); it != idle.end(); ++it)
@@ -107,16 +111,38 @@ Expected<RankSet> IdleRanks::take(StringRef driver, size_t count) {
         return set;
       }
   }
-  if (Error error = makeRanks(set, driver, count))
+  Error error = makeRanks(set, driver, count);
+  if (!error)
+    return set;
+  // Others may have the threads and the memory.
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    others.swap(idle);
+  }
+  if (others.empty())
     return error;
+  consumeError(std::move(error));
+  others.clear();
+  set = {};
+  if (Error again = makeRanks(set, driver, count))
+    return again;
   return set;
 }
 
 void IdleRanks::give(RankSet set) {
   if (!ranksLibrary().renew(set.ranks.get()))
     return;
+  std::vector<RankSet> old; // closed without the lock
   std::lock_guard<std::mutex> lock(mutex);
+  size_t kept = set.devices.size();
+  const size_t most = std::max(kept, mostIdle);
   idle.push_back(std::move(set));
+  size_t first = idle.size() - 1;
+  while (first && kept + idle[first - 1].devices.size() <= most)
+    kept += idle[--first].devices.size();
+  old.assign(std::make_move_iterator(idle.begin()),
+             std::make_move_iterator(idle.begin() + first));
+  idle.erase(idle.begin(), idle.begin() + first);
 }
 
 //===----------------------------------------------------------------------===//

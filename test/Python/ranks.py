@@ -92,6 +92,13 @@ class Ranks(unittest.TestCase):
             thread.join()
         self.assertEqual(failures, [])
 
+    def test_ranks_are_kept_within_bounds(self):
+        for count in list(range(1, 41)) + [3, 40]:
+            made = exe.sum._call_on_ranks(tuple((x, -1) for x in parts(count)))
+            self.assertEqual(len(made), count)
+        # 64 ranks at most, and each has a thread or two.
+        self.assertLess(len(os.listdir("/proc/self/task")), 200)
+
     def test_time_limit(self):
         # The kernel of rank 1 waits for a number that nobody writes, and the others for rank 1.
         program = """

@@ -214,7 +214,7 @@ static Error parseEnum(StringRef name, StringRef text, Enum &out) {
   return Error::success();
 }
 
-std::optional<Launched> findLaunched() {
+Expected<std::optional<Launched>> findLaunched() {
   const auto read = [](StringRef variable, unsigned &number) {
     const auto text = mlir::gpuasync::getVariable(variable.data());
     return text && !StringRef(*text).getAsInteger(10, number);
@@ -236,8 +236,16 @@ std::optional<Launched> findLaunched() {
     if (launcher.mark && !mlir::gpuasync::getVariable(launcher.mark))
       continue;
     if (!read(launcher.rank, found.rank) ||
-        !read(launcher.count, found.count) || found.rank >= found.count)
-      continue;
+        !read(launcher.count, found.count) || found.rank >= found.count) {
+      if (!launcher.mark)
+        continue;
+      // Alone, it would give the results of one rank.
+      return createStringError(
+          Twine(launcher.mark) + " is set, as torchrun does, but " +
+          launcher.rank + " and " + launcher.count +
+          " are not the numbers of this rank and of all ranks; for a program "
+          "that runs alone, write --ranks=1");
+    }
     found.local = found.rank;
     if (launcher.local)
       read(launcher.local, found.local);
@@ -246,9 +254,9 @@ std::optional<Launched> findLaunched() {
            {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"})
         if (read(local, found.local))
           break;
-    return found;
+    return std::optional(found);
   }
-  return {};
+  return std::nullopt;
 }
 
 /// The file that an --output names; empty: none.
@@ -595,9 +603,16 @@ Expected<Options> parseOptions(int argc, char **argv) {
     return createStringError("--" + ofRun +
                              ": not with --emit, which compiles "
                              "and runs nothing");
-  if (!o.emit && !o.ranks)
-    o.launched = findLaunched();
-  else if (!o.emit && *o.ranks > 1 && findLaunched())
+  std::optional<Launched> launched;
+  if (!o.emit && (!o.ranks || *o.ranks > 1)) {
+    Expected<std::optional<Launched>> found = findLaunched();
+    if (!found)
+      return found.takeError();
+    launched = *found;
+  }
+  if (!o.ranks)
+    o.launched = launched;
+  else if (launched)
     return createStringError("--ranks=" + Twine(*o.ranks) +
                              ": a launcher started this process, which is one "
                              "rank; leave the option out, or write --ranks=1 "

@@ -29,7 +29,7 @@ struct Launched {
 };
 /// Reads the variables of torchrun, mpirun, mpiexec or srun; none: none of them
 /// started this process.
-std::optional<Launched> findLaunched();
+llvm::Expected<std::optional<Launched>> findLaunched();
 
 struct Options {
   /// Its entryPoint is a list with --emit=shared, and its targets are empty for

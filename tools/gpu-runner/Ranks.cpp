@@ -62,8 +62,10 @@ Error Ranks::open(gpuasync::Context first, unsigned count) {
   std::vector<gpuasync_context *> raw = {all[0].get()};
   while (all.size() < count) {
     gpuasync::Context context;
-    const std::string device =
-        driver.str() + (number.empty() ? "" : ":" + utostr(++next));
+    // Ranks share the cpu device, and each has a GPU.
+    const std::string device = driver == "cpu"
+                                   ? gpuasync_context_device(raw[0])
+                                   : driver.str() + ":" + utostr(++next);
     if (gpuasync::Status opened =
             gpuasync::Context::open(device.c_str(), context);
         !opened.ok())

@@ -715,8 +715,12 @@ static int run(int argc, char **argv) {
     const bool isAlone = any_of(ArrayRef(argv, argc), [](StringRef argument) {
       return argument.contains("-ranks") || argument.contains("-emit");
     });
-    return failBeforeJoining(options.takeError(),
-                             isAlone ? std::nullopt : findLaunched());
+    std::optional<Launched> launched;
+    if (Expected<std::optional<Launched>> found = findLaunched(); !found)
+      consumeError(found.takeError()); // it is the error of the options
+    else if (!isAlone)
+      launched = *found;
+    return failBeforeJoining(options.takeError(), launched);
   }
   if (options->help) {
     outs() << helpText();

@@ -182,7 +182,7 @@ class Jit:
         exe, _ = self._make(traced, by_value, calls, options, self._device, stages)
         main = exe[static.symbol_of(self._function)]
         main._name_donation("%s, a function of gpu_async.jit" % static.name_of(self._function))
-        if calls.lapack and exe.device != "cpu":
+        if calls.lapack and static.is_gpu(exe.device):
             gpu_async._warn_caller(["%s runs on the host: by LAPACK, with copies from and to the device" % each
                                     for each in calls.lapack])
         if calls.callbacks:

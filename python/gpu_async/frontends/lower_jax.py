@@ -641,6 +641,17 @@ def fold_sizes(module):
         op.erase()
 
 
+def add_booleans(module):
+    """The sum of two i1 is their logical or, and jaxlib's passes would add them modulo 2."""
+    for op in list(loops.operations(module.operation)):
+        if op.name != "stablehlo.add" or str(ir.RankedTensorType(op.results[0].type).element_type) != "i1":
+            continue
+        with op.location, ir.InsertionPoint(op):
+            made = ir.Operation.create("stablehlo.or", results=[op.results[0].type], operands=list(op.operands))
+        op.results[0].replace_all_uses_with(made.result)
+        op.erase()
+
+
 def lower_empty(module):
     """Arrays without elements, of which jaxlib's passes make invalid operations, and reductions of nothing."""
     for op in list(loops.operations(module.operation)):
@@ -811,6 +822,7 @@ def lower_module(module, by_value=(), calls=None, gpu=False, lines=None, name="m
     host_calls.erase_tokens(module)
     inline_calls(module)
     fold_sizes(module)
+    add_booleans(module)
     lower_empty(module)
     exchanged = collectives.Collectives(module, place_of, found.ranks if found else None, lines is not None)
     exchanged.settle()

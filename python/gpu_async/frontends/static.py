@@ -145,7 +145,7 @@ def is_gpu(device):
         device = os.environ.get("GPU_ASYNC_DEVICE") or "auto"
     if device == "auto":
         device = next((each.device for each in gpu_async.devices() if each.why is None), "cpu")
-    return device != "cpu"
+    return device.partition(":")[0] != "cpu"
 
 
 def name_of(function):

@@ -38,7 +38,7 @@ def make(function, name=None):
     except AttributeError:
         raise TypeError("gpu_async.torch_op takes a function of an Executable, or what gpu_async.from_torch makes, given %r; "
                         "compile it first" % (function,)) from None
-    if device != "cpu":
+    if device.partition(":")[0] != "cpu":
         raise gpu_async.ArgumentError(
             "gpu_async.torch_op: the function is compiled for %s, and operators are there for the cpu device; call the function "
             "with `out` and stream=torch.cuda.current_stream() (docs/reference/Python.md)" % device)

@@ -39,9 +39,10 @@ gpuasync_ranks_create(gpuasync_context *const *contexts, uint32_t count,
 /// number, `count` the number of processes. Under torchrun it connects to the
 /// others of this host. Else it opens the launcher's MPI library, or the one
 /// that GPU_ASYNC_MPI_LIBRARY names, and initialises it unless the program has,
-/// with MPI_THREAD_MULTIPLE. Waits for all processes to come to this; under
-/// torchrun no longer than GPU_ASYNC_TIMEOUT. Once in a process; all contexts
-/// are of the cpu device, or of different GPUs of one vendor.
+/// with MPI_THREAD_MULTIPLE. Waits for all processes to come to this. Both
+/// connecting, but by MPI, and the first messages take GPU_ASYNC_TIMEOUT at
+/// most. Once in a process; all contexts are of the cpu device, or of different
+/// GPUs of one vendor.
 /// GPUASYNC_UNAVAILABLE: there is no such library, it failed, or a process did
 /// not come. Thread safe.
 GPUASYNC_API gpuasync_status *

@@ -365,11 +365,11 @@ Error LocalSockets::Opening::answer() {
     const Greeting &greeting = guest->greeting;
     // Anybody of this user may connect. Only ranks of the job matter.
     if (reading == Reading::Complete &&
-        !memcmp(greeting.magic, Greeting().magic, sizeof(Greeting::magic))) {
+        !memcmp(greeting.magic, Greeting().magic, sizeof(Greeting::magic)) &&
+        greeting.rank > job.rank && greeting.rank < job.count) {
       if (Error error = check(greeting); !error.empty())
         return error;
-      if (greeting.rank > job.rank && greeting.rank < job.count &&
-          !peers[greeting.rank].socket) {
+      if (!peers[greeting.rank].socket) {
         if (!sendGreeting(guest->socket, own()))
           return endedEarly(greeting.rank);
         peers[greeting.rank].socket = std::move(guest->socket);

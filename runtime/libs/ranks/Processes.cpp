@@ -169,6 +169,7 @@ Error Processes::greet() {
       listen(others[rank], rank);
       tell(rank, message);
     }
+  const Limit limit;
   for (Nap nap;; nap.take()) {
     look();
     if (!broken.empty())
@@ -178,6 +179,9 @@ Error Processes::greet() {
       const bool hasCome = rank == mine || !others[rank].comes.empty();
       if (!hasCome && others[rank].isDead)
         return others[rank].goneWith;
+      if (!hasCome && limit.isOver())
+        return limit.describe() + "; rank " + std::to_string(rank) +
+               " does not answer";
       haveAll &= hasCome;
     }
     if (haveAll)

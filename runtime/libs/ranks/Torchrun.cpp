@@ -33,7 +33,8 @@ bool ranks::isUnderTorchrun() { return setting(restartVariable); }
 
 Error ranks::readTorchrun(LocalJob &out) {
   uint64_t count = 0, here = 0, rank = 0;
-  Error error = readNumber("WORLD_SIZE", 1, UINT32_MAX, count);
+  // Each has a connection to each other one.
+  Error error = readNumber("WORLD_SIZE", 1, 16384, count);
   if (error.empty())
     error = readNumber("LOCAL_WORLD_SIZE", 1, count, here);
   if (error.empty())

@@ -15,6 +15,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <string.h>
 #include <system_error>
 #include <thread>
@@ -48,10 +49,52 @@ static Error take(gpuasync_status *raw) {
   return status.ok() ? Error() : Error(status.message());
 }
 
-static void arriveOnStream(void *memory, const char *error) {
-  const Arrival &arrival = *static_cast<const Arrival *>(memory);
+static void deliver(const Arrival &arrival, const char *error) {
   if (std::shared_ptr<World> world = findWorld(arrival.world))
     world->arrive(arrival, error);
+}
+
+namespace {
+/// Keeps what arrives on this thread until its end, when no lock is held. A
+/// device without threads runs streams, or fails them, on the thread that puts
+/// a gate on one.
+class HeldArrivals {
+public:
+  HeldArrivals() {
+    if (active)
+      return;
+    arrivals.reserve(16);
+    active = this;
+  }
+  HeldArrivals(const HeldArrivals &) = delete;
+  ~HeldArrivals() {
+    if (active != this)
+      return;
+    active = nullptr;
+    for (const auto &[arrival, error] : arrivals)
+      deliver(arrival, error ? error->c_str() : nullptr);
+  }
+  /// Whether there is one that keeps it.
+  static bool hold(const Arrival &arrival, const char *error) {
+    if (!active)
+      return false;
+    active->arrivals.emplace_back(arrival, error ? std::optional<Error>(error)
+                                                 : std::nullopt);
+    return true;
+  }
+
+private:
+  static thread_local HeldArrivals *active;
+  std::vector<std::pair<Arrival, std::optional<Error>>> arrivals;
+};
+} // namespace
+
+thread_local HeldArrivals *HeldArrivals::active = nullptr;
+
+static void arriveOnStream(void *memory, const char *error) {
+  const Arrival &arrival = *static_cast<const Arrival *>(memory);
+  if (!HeldArrivals::hold(arrival, error))
+    deliver(arrival, error);
 }
 
 Error World::closeGate(const Call &call, const Arrival &arrival, Part &part) {
@@ -101,6 +144,7 @@ Error World::enqueue(uint32_t rank, Call &call, std::unique_ptr<Part> part) {
   if (nccl)
     if (Error error = Nccl::check(part->what); !error.empty())
       return describe(*part) + ": " + error;
+  const HeldArrivals held;
   return meet(rank, std::move(members), position, call, std::move(part));
 }
 

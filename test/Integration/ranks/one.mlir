@@ -7,6 +7,8 @@
 // RUN: %{run} --ranks=1 | FileCheck %s --check-prefix=RANK
 // RUN: %{run} | FileCheck %s --check-prefix=ALONE --implicit-check-not=rank
 // RUN: %{run} --ranks=5 | FileCheck %s --check-prefix=FIVE
+// Ranks share the CPU device also where it has several numbers.
+// RUN: env GPU_ASYNC_CPU_DEVICES=2 gpu-runner %s --device=cpu:1 --input=6xi32=1,2,3,4,5,6 --ranks=3 | FileCheck %s --check-prefix=THREE
 
 // %r is the number of the rank in names of files, in numbers and in what is expected; without
 // --ranks it is nothing special.

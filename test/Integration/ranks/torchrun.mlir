@@ -33,6 +33,13 @@
 // NONE-NOT: rank
 // NONE: arg{{.}}0]: 4xf32=1 2 3 7
 
+// With the variable of torchrun they have to fit: a process alone would have other results.
+// RUN: not env TORCHELASTIC_RESTART_COUNT=0 RANK=5 WORLD_SIZE=2 LOCAL_WORLD_SIZE=2 %{run} --input=4xf32 2>&1 | FileCheck %s --check-prefix=ODD
+// RUN: not env TORCHELASTIC_RESTART_COUNT=0 RANK=0 %{run} --input=4xf32 2>&1 | FileCheck %s --check-prefix=ODD
+// ODD: gpu-runner: error: TORCHELASTIC_RESTART_COUNT is set, as torchrun does, but RANK and WORLD_SIZE are not the numbers of this rank and of all ranks; for a program that runs alone, write --ranks=1
+// RUN: not env TORCHELASTIC_RESTART_COUNT=0 RANK=0 WORLD_SIZE=100000 LOCAL_WORLD_SIZE=100000 %{run} --input=4xf32 2>&1 | FileCheck %s --check-prefix=MANY
+// MANY: WORLD_SIZE: '100000' is not a number from 1 to 16384
+
 // What differs, and who fails, ends or does not fit: as on threads.
 // RUN: not %torchrun 3 gpu-runner %S/errors.mlir --device=cpu -e differ --input=1 >%t.out 2>&1
 // RUN: FileCheck %S/errors.mlir --input-file=%t.out --check-prefix=DIFFER

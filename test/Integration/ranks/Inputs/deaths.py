@@ -25,7 +25,8 @@ folder = os.path.dirname(os.path.abspath(__file__))
 
 def children(options):
     """Processes of this test; others may run the same program."""
-    return [p for p in psutil.process_iter(["name"]) if p.info["name"] == "gpu-runner" and "--shared-libs=" + options.library in p.cmdline()]
+    return [p for p in psutil.process_iter(["name", "cmdline"])  # it skips those that end meanwhile
+            if p.info["name"] == "gpu-runner" and "--shared-libs=" + options.library in (p.info["cmdline"] or [])]
 
 
 def run(options, way):
