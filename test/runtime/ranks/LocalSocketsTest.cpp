@@ -660,5 +660,5 @@ TEST(Torchrun, Variables) {
   EXPECT_EQ(readTorchrun(job), "RANK: '4' is not a number from 0 to 3");
   variables.set("WORLD_SIZE", "many");
   EXPECT_EQ(readTorchrun(job),
-            "WORLD_SIZE: 'many' is not a number from 1 to 4294967295");
+            "WORLD_SIZE: 'many' is not a number from 1 to 16384");
 }
