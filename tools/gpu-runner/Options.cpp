@@ -240,11 +240,16 @@ Expected<std::optional<Launched>> findLaunched() {
       if (!launcher.mark)
         continue;
       // Alone, it would give the results of one rank.
+      const auto say = [](const char *variable) {
+        const auto text = mlir::gpuasync::getVariable(variable);
+        return std::string(variable) +
+               (text ? " is '" + *text + "'" : " is not set");
+      };
       return createStringError(
-          Twine(launcher.mark) + " is set, as torchrun does, but " +
-          launcher.rank + " and " + launcher.count +
-          " are not the numbers of this rank and of all ranks; for a program "
-          "that runs alone, write --ranks=1");
+          Twine("torchrun started this process (") + launcher.mark +
+          " is set), but " + say(launcher.rank) + ", and " +
+          say(launcher.count) +
+          "; for a program that runs alone, write --ranks=1");
     }
     found.local = found.rank;
     if (launcher.local)
