@@ -77,7 +77,7 @@ static bool isTemporary(int code) {
 }
 
 //===----------------------------------------------------------------------===//
-// What is on its way
+// Messages on their way
 //===----------------------------------------------------------------------===//
 
 struct LocalSockets::Header {

@@ -164,7 +164,7 @@ private:
   size_t outboxBytes = 0;
   const Group *moving = nullptr; ///< whose data moves
   int movingTag = 0;             ///< of its messages
-  /// Of meetings that failed here: their data may come at any time.
+  /// Tags of meetings that failed here: their data may come at any time.
   std::set<int> staleTags;
   Error broken; ///< why no messages go any more
   uint64_t begun = 0;
