@@ -48,7 +48,7 @@ DEFAULT = ["runtime", "compiler", "example", "embed", "tsan", "asan"]
 # What the work of slowness() takes on a quiet machine.
 QUIET_SECONDS = 0.55
 # The limit of a test of CTest on a quiet machine. Only a hang comes near it.
-TEST_SECONDS = 1800
+TEST_SECONDS = 1200
 
 jobs = os.environ.get("JOBS") or str(len(os.sched_getaffinity(0)))
 
@@ -235,16 +235,7 @@ class Report:
         say(text)
 
 
-def shard_of_commit():
-    """1 or 2 by the commit's number; None without one."""
-    try:
-        return 1 + int(capture("git", "-C", root, "rev-list", "--count", "HEAD")) % 2
-    except (OSError, ValueError, subprocess.CalledProcessError):
-        return None
-
-
-def run(stage, report, shard):
-    """`shard`: the half of the compiler's tests that run with AddressSanitizer; None: all."""
+def run(stage, report):
     build, prefix = root / "build" / stage.preset, "" if stage.preset == "release" else stage.preset + "-"
     report.note("     %-26s %s%4ds" % ("build of " + stage.preset, " " * 35, stage.seconds))
     for suite in stage.broken:
@@ -264,8 +255,6 @@ def run(stage, report, shard):
         # it draws as many as compiler-fuzz, which need not run.
         environment["GPU_ASYNC_TEST_DEEP"] = "1"
         command += ["-E", "^compiler-fuzz$"]
-    if shard and "compiler" in labels and stage.preset == "asan":
-        environment["LIT_OPTS"] += " --num-shards=2 --run-shard=%d" % shard
     subprocess.run(command, stdout=sys.stderr, env=environment)
     for case in sorted(xml.etree.ElementTree.parse(junit).getroot().iter("testcase"), key=lambda case: case.get("name")):
         output, passed = case.findtext("system-out") or "", case.get("status") == "run"
@@ -294,8 +283,6 @@ def main(arguments):
         found = unnamed(arguments[1], pathlib.Path(arguments[2]) if len(arguments) > 2 else root)
         print("\n".join(found) if found else "every test is in a suite")
         return 1 if found else 0
-    # Continuous integration has no time for all: a half each, by the commit.
-    shard = shard_of_commit() if arguments == ["all"] else None
     if arguments == ["all"]:
         arguments = [suite for suite in SUITES if suite not in APART]
     for suite in arguments:
@@ -317,7 +304,7 @@ def main(arguments):
     threading.Thread(target=build, daemon=True).start()
     for stage in todo:
         stage.done.wait()
-        run(stage, report, shard)
+        run(stage, report)
     built = {stage.preset: None for stage in todo if set(stage.suites) - set(stage.broken)}
     if set(todo[0].suites) != {"quick"} or len(todo) > 1:
         check_presets(built, report)
