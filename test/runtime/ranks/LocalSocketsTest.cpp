@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <random>
 #include <signal.h>
 #include <stdlib.h>
@@ -44,10 +45,28 @@ LocalJob makeJob(uint32_t rank, uint32_t count) {
   return job;
 }
 
+/// A time limit for waits, while this lives. A shorter one stays.
+class TimeLimit {
+public:
+  explicit TimeLimit(double seconds) {
+    if (before <= 0 || seconds < before)
+      gpuasync_set_timeout(seconds);
+  }
+  TimeLimit(const TimeLimit &) = delete;
+  ~TimeLimit() { gpuasync_set_timeout(before); }
+
+private:
+  const double before = gpuasync_get_timeout();
+};
+
+/// Ends a rank that would wait for ever, so that its test fails.
+const double longEnough = 60;
+
 using Ends = std::vector<std::unique_ptr<Messages>>;
 
 /// All ranks of a job, connected.
 Ends openAll(uint32_t count) {
+  const TimeLimit limit(longEnough);
   Ends ends(count);
   std::vector<std::thread> threads;
   for (uint32_t rank = 0; rank < count; ++rank)
@@ -63,6 +82,7 @@ Ends openAll(uint32_t count) {
 template <typename Body>
 Error openWhile(const LocalJob &job, std::unique_ptr<Messages> &out,
                 Body body) {
+  const TimeLimit limit(longEnough);
   Error error;
   std::thread thread([&] { error = LocalSockets::open(job, out); });
   body();
@@ -181,12 +201,6 @@ std::string greeting(uint32_t rank, uint32_t count, uint32_t version = 1) {
     text.append(reinterpret_cast<const char *>(&word), sizeof(word));
   return text;
 }
-
-/// A time limit for waits, while this lives.
-struct TimeLimit {
-  explicit TimeLimit(double seconds) { gpuasync_set_timeout(seconds); }
-  ~TimeLimit() { gpuasync_set_timeout(0); }
-};
 
 /// Sets variables, and removes them at its end.
 class Variables {
@@ -604,10 +618,11 @@ TEST(LocalSockets, NoMoreFiles) {
   std::unique_ptr<Messages> end;
   const LocalJob job = makeJob(0, 2);
   int last = -1;
+  std::optional<Stranger> first; // its number must not become free again
   const Error error = openWhile(job, end, [&] {
-    Stranger first(job, 0);
-    first.say(std::string(100, 'x'));
-    EXPECT_TRUE(first.isRefused());
+    first.emplace(job, 0u);
+    first->say(std::string(100, 'x'));
+    EXPECT_TRUE(first->isRefused());
     last = socket(AF_UNIX, SOCK_STREAM, 0);
     rlimit lower = before;
     lower.rlim_cur = static_cast<rlim_t>(last) + 1;
