@@ -10,7 +10,6 @@
 #include "GPUAsync/IR/GPUAsyncOps.h"
 #include "mlir/Dialect/Async/IR/Async.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
 using namespace mlir::gpuasync;
@@ -46,16 +45,4 @@ Operation *mlir::gpuasync::findDeviceWork(Operation *function) {
     return WalkResult::interrupt();
   });
   return found;
-}
-
-bool mlir::gpuasync::usesRanks(Operation *program) {
-  return program
-      ->walk([](Operation *op) {
-        bool uses = isa<RankOp, SizeOp, CollectiveOp, TensorCollectiveOp>(op);
-        if (auto function = dyn_cast<LLVM::LLVMFuncOp>(op))
-          uses = function.getName().starts_with("gpuasync_group_") ||
-                 function.getName().starts_with("gpuasync_collective_");
-        return uses ? WalkResult::interrupt() : WalkResult::advance();
-      })
-      .wasInterrupted();
 }

@@ -622,9 +622,8 @@ Expected<Options> parseOptions(int argc, char **argv) {
                              ": a launcher started this process, which is one "
                              "rank; leave the option out, or write --ranks=1 "
                              "for programs that do not meet");
-  if ((o.ranksHere() > 1 || o.launched) && (o.stats || compile.check))
-    return createStringError(Twine(o.stats ? "--stats" : "--check") +
-                             ": not with several ranks; it looks at one "
+  if ((o.ranksHere() > 1 || o.launched) && o.stats)
+    return createStringError("--stats: not with several ranks; it looks at one "
                              "device");
   if (tolerance && o.expected.empty())
     return createStringError("--tolerance: only with --expect");

@@ -100,7 +100,8 @@ def GPUAsync_UniformOp : GPUAsync_Op<"uniform", [
   let summary = "a value that all ranks have in common";
   let description = [{
     The operand. The program promises that it is the same on all ranks, so that
-    control flow around collectives may depend on it. Nothing checks the promise.
+    control flow around collectives may depend on it. gpu-runner --check compares
+    the values of ranks that are threads. Else nothing checks the promise.
 
     Legal: a value that gpu-async-check-collectives cannot prove to be the same.
     Illegal: control flow around collectives that depends on a broken promise.

@@ -28,10 +28,6 @@ bool isUpstreamOp(Operation *op);
 /// of ranks are no work. Null: there is none.
 Operation *findDeviceWork(Operation *function);
 
-/// Whether `program`, lowered or not, calls functions of Ranks.h, which are in
-/// libgpuasync_ranks.so.
-bool usesRanks(Operation *program);
-
 /// Whether `op`, which is no work, belongs to the stream form only.
 bool isStreamFormOp(Operation *op);
 

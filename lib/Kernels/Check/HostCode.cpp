@@ -45,6 +45,7 @@ private:
   void instrumentStart(Operation *op, const WorkAccess &access);
   void instrumentCall(func::CallOp op);
   void instrumentWork(WorkOpInterface op);
+  void instrumentUniform(UniformOp op);
   void tell(WorkOpInterface op, Value operand, bool reads, bool writes);
 
   KernelTable effects;
@@ -222,6 +223,35 @@ void HostInstrumenter::instrumentWork(WorkOpInterface op) {
       instrumentStart(op, access);
 }
 
+/// Tells the checker what this rank has where all are to have the same.
+void HostInstrumenter::instrumentUniform(UniformOp op) {
+  Type type = op.getType();
+  const bool isFloat = isa<FloatType>(type);
+  unsigned bits = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+  if (bits > 64)
+    return;
+  loc = op.getLoc();
+  builder.setInsertionPointAfter(op);
+  Value value = op.getResult();
+  if (isFloat)
+    value = arith::BitcastOp::create(builder, loc, builder.getIntegerType(bits),
+                                     value);
+  value = toI64(value);
+  if (bits < 64)
+    value = isFloat || bits == 1
+                ? Value(arith::ExtUIOp::create(builder, loc, i64, value))
+                : Value(arith::ExtSIOp::create(builder, loc, i64, value));
+  unsigned kind = !isFloat       ? GPUASYNC_CHECK_INTEGER
+                  : type.isF32() ? GPUASYNC_CHECK_F32
+                  : type.isF64() ? GPUASYNC_CHECK_F64
+                                 : GPUASYNC_CHECK_BITS;
+  Value rank = RankOp::create(builder, loc, FlatSymbolRefAttr());
+  Value size = SizeOp::create(builder, loc, FlatSymbolRefAttr());
+  call("gpuasync_check_uniform", Type(),
+       {toI64(rank), toI64(size), value, constant(i32, kind),
+        getSite(op, op->getName().getStringRef())});
+}
+
 bool HostInstrumenter::instrumentOther(Operation *op) {
   if (auto copy = dyn_cast<memref::CopyOp>(op)) {
     instrumentCopy(copy);
@@ -235,6 +265,8 @@ bool HostInstrumenter::instrumentOther(Operation *op) {
     instrumentWork(work);
   } else if (auto call = dyn_cast<func::CallOp>(op)) {
     instrumentCall(call);
+  } else if (auto uniform = dyn_cast<UniformOp>(op)) {
+    instrumentUniform(uniform);
   } else {
     return false;
   }

@@ -128,6 +128,19 @@ GPUASYNC_API void gpuasync_check_start_of(void *address, void *base,
 GPUASYNC_API void gpuasync_check_operand(void *address, void *base,
                                          uint64_t access,
                                          uint32_t noGaps) GPUASYNC_NOEXCEPT;
+enum gpuasync_check_value {
+  GPUASYNC_CHECK_INTEGER = 0, ///< sign extended, i1 by zeros
+  GPUASYNC_CHECK_F32 = 1,
+  GPUASYNC_CHECK_F64 = 2,
+  GPUASYNC_CHECK_BITS = 3 ///< of another float
+};
+
+/// A value that the program promises to be the same on all ranks; rank `rank`
+/// of `size` has `bits`. `kind` is of gpuasync_check_value. Ranks that are
+/// threads of this process are compared. Waits for no other rank.
+GPUASYNC_API void gpuasync_check_uniform(int64_t rank, int64_t size,
+                                         uint64_t bits, uint32_t kind,
+                                         const char *site) GPUASYNC_NOEXCEPT;
 /// Host code has allocated memory, or takes the address of a global variable.
 GPUASYNC_API void gpuasync_check_host_alloc(void *address, uint64_t bytes,
                                             const char *site) GPUASYNC_NOEXCEPT;

@@ -153,7 +153,8 @@ enum class Kind {
   RaceBlocks,
   RaceOps,
   Uninitialised,
-  Barrier
+  Barrier,
+  Uniform
 };
 
 class Checker {

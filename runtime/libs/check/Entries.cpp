@@ -558,6 +558,7 @@ extern "C" void *gpuasync_check_find(const char *name) noexcept {
       GPUASYNC_ENTRY(gpuasync_check_host_pointer, &gpuasync_check_host_pointer),
       GPUASYNC_ENTRY(gpuasync_check_start_of, &gpuasync_check_start_of),
       GPUASYNC_ENTRY(gpuasync_check_operand, &gpuasync_check_operand),
+      GPUASYNC_ENTRY(gpuasync_check_uniform, &gpuasync_check_uniform),
       GPUASYNC_ENTRY(gpuasync_check_host_alloc, &gpuasync_check_host_alloc),
       GPUASYNC_ENTRY(gpuasync_check_host_free, &gpuasync_check_host_free),
       GPUASYNC_ENTRY(gpuasync_cpu_check_barrier, &gpuasync_cpu_check_barrier)};

@@ -646,7 +646,10 @@ class Runner:
 
     def command(self, program):
         command = [self.options.gpu_runner, "--device=" + self.options.device, "--leak-check=error", "--timeout=%d" % self.options.timeout]
-        command += program.arguments
+        if self.options.check:  # it plays on streams only
+            command += ["--check"] + [word for word in program.arguments if not word.startswith("--play")]
+        else:
+            command += program.arguments
         if self.options.launcher and not program.isAlone:
             command = self.options.launcher.split() + ["%d" % program.ranks] + command
         elif not program.isAlone:
@@ -784,6 +787,7 @@ def main():
     parser.add_argument("--most-ranks", type=int, default=6)
     parser.add_argument("--launcher", help="ranks are processes: words before their number, such as 'mpirun.openmpi --oversubscribe -n'; "
                         "torchrun: a script that starts them as it does")
+    parser.add_argument("--check", action="store_true", help="with --check, which must find nothing")
     parser.add_argument("--schedule", help="GPU_ASYNC_CPU_SCHEDULE, instead of one that follows from the seed")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--timeout", type=int, default=60)

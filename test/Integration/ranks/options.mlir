@@ -9,8 +9,6 @@
 // NUMBER: gpu-runner: error: --ranks={{0|1025|-1|two}}: expected a number from 1 to 1024
 // RUN: not %{run} --ranks=2 --stats 2>&1 | FileCheck %s --check-prefix=STATS
 // STATS: gpu-runner: error: --stats: not with several ranks; it looks at one device
-// RUN: not %{run} --ranks=2 --check 2>&1 | FileCheck %s --check-prefix=CHECK
-// CHECK: gpu-runner: error: --check: not with several ranks; it looks at one device
 // RUN: not %{run} --ranks=2 --emit=llvm 2>&1 | FileCheck %s --check-prefix=EMIT
 // EMIT: gpu-runner: error: --ranks: not with --emit, which compiles and runs nothing
 // RUN: %if cuda %{ not gpu-runner %s --device=cuda --ranks=2 2>&1 | FileCheck %s --check-prefix=CUDA %}
@@ -21,6 +19,7 @@
 // RUN: %{run} --ranks=1 --stats 2>&1 | FileCheck %s --check-prefix=ONE
 // ONE: result{{.}}0{{.}}: 2xi32=5 1
 // RUN: %{run} --check 2>&1 | FileCheck %s --check-prefix=ONE
+// RUN: %{run} --check --ranks=2 2>&1 | FileCheck %s --check-prefix=TWO
 
 // Several calls, the most ranks that a processor of any size takes at once, and a second run.
 // RUN: %{run} --ranks=64 --repeat=5 | FileCheck %s --check-prefix=MANY

@@ -835,6 +835,10 @@ void addCheck(Table &table) {
                            4 << 8 | GPUASYNC_CHECK_READ, 1);
     return Status();
   });
+  add("gpuasync_check_uniform", EntryCall::IsSilent, [](World &) {
+    gpuasync_check_uniform(0, 2, 3, GPUASYNC_CHECK_INTEGER, "a\nb\nc");
+    return Status();
+  });
   add("gpuasync_check_start_of", EntryCall::IsSilent, [](World &w) {
     gpuasync_check_start_of(w.host.data(), w.host.data(), "a\nb\nc");
   });

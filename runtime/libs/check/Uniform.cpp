@@ -1,0 +1,97 @@
+//===- Uniform.cpp - Values that ranks are to have in common --------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Compares the operands of gpu_async.uniform between ranks that are threads.
+// The first rank that comes leaves its value, so no rank waits for another one.
+//===----------------------------------------------------------------------===//
+
+#include "Checker.h"
+#include "gpuasync/Context.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+using namespace gpuasync::check;
+
+namespace {
+/// A value that not all ranks have had yet.
+struct Value {
+  uint64_t bits;
+  int64_t rank;  ///< that left it
+  int64_t hadBy; ///< so many ranks
+};
+
+/// One gpu_async.uniform of the program.
+struct Place {
+  std::vector<uint64_t> times;       ///< that each rank has come
+  std::map<uint64_t, Value> pending; ///< by the time
+};
+
+struct Uniforms {
+  /// Ranks that are so much ahead of the last one are not compared with it.
+  static constexpr size_t mostPending = 1 << 14;
+  std::mutex mutex;
+  std::map<const char *, Place> places;
+};
+} // namespace
+
+static Uniforms &uniforms() {
+  // Never destroyed, as the checker.
+  static Uniforms *all = new Uniforms;
+  return *all;
+}
+
+static std::string describe(uint64_t bits, uint32_t kind) {
+  char text[64];
+  if (kind == GPUASYNC_CHECK_F32) {
+    float value = 0;
+    memcpy(&value, &bits, sizeof(value));
+    snprintf(text, sizeof(text), "%.9g", static_cast<double>(value));
+  } else if (kind == GPUASYNC_CHECK_F64) {
+    double value = 0;
+    memcpy(&value, &bits, sizeof(value));
+    snprintf(text, sizeof(text), "%.17g", value);
+  } else if (kind == GPUASYNC_CHECK_BITS) {
+    snprintf(text, sizeof(text), "0x%" PRIx64, bits);
+  } else {
+    snprintf(text, sizeof(text), "%" PRId64, static_cast<int64_t>(bits));
+  }
+  return text;
+}
+
+/// What another rank had; false: nothing else.
+static bool findOther(int64_t rank, int64_t size, uint64_t bits,
+                      const char *site, Value &other) {
+  Uniforms &all = uniforms();
+  std::lock_guard<std::mutex> lock(all.mutex);
+  Place &place = all.places[site];
+  if (place.times.size() <= static_cast<size_t>(rank))
+    place.times.resize(static_cast<size_t>(rank) + 1);
+  const uint64_t time = place.times[static_cast<size_t>(rank)]++;
+  auto [found, isFirst] = place.pending.try_emplace(time, Value{bits, rank, 0});
+  other = found->second;
+  if (++found->second.hadBy == size)
+    place.pending.erase(found);
+  else if (place.pending.size() > Uniforms::mostPending)
+    place.pending.erase(place.pending.begin());
+  return !isFirst && other.bits != bits;
+}
+
+extern "C" void gpuasync_check_uniform(int64_t rank, int64_t size,
+                                       uint64_t bits, uint32_t kind,
+                                       const char *site) noexcept {
+  Value other = {};
+  if (rank < 0 || rank >= size || gpuasync_process_forked() ||
+      !findOther(rank, size, bits, site, other))
+    return;
+  const std::string place = siteLine(site, 0);
+  Checker::get().report(
+      Kind::Uniform, place, "",
+      errorAt(place,
+              "gpu_async.uniform is not the same on all ranks: it is " +
+                  describe(bits, kind) + " on rank " + std::to_string(rank) +
+                  ", and " + describe(other.bits, kind) + " on rank " +
+                  std::to_string(other.rank) + ", in " + siteLine(site, 2)));
+}
