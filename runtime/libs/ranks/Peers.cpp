@@ -8,6 +8,7 @@
 #include "libs/ranks/Peers.h"
 
 #include <algorithm>
+#include <atomic>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -23,8 +24,9 @@ using namespace gpuasync::ranks;
 
 /// All processes of a host that see each other run the same C library.
 struct Peers::Page {
-  pthread_mutex_t alive; ///< robust
-  char last[2048];       ///< the collective that was begun last
+  pthread_mutex_t alive;      ///< robust
+  char begun[2][1024];        ///< collectives: one is read, one is written
+  std::atomic<uint32_t> last; ///< which one was begun last
 };
 
 /// Two processes that can name each other by pid have it in common.
@@ -110,9 +112,10 @@ bool Peers::isWatched(uint32_t rank) const {
 void Peers::begin(const std::string &collective) {
   if (!page)
     return;
-  const size_t bytes = std::min(collective.size(), sizeof(page->last) - 1);
-  memcpy(page->last, collective.data(), bytes);
-  page->last[bytes] = '\0';
+  const uint32_t next = 1 - page->last.load(std::memory_order_relaxed);
+  snprintf(page->begun[next], sizeof(page->begun[next]), "%s",
+           collective.c_str());
+  page->last.store(next, std::memory_order_release);
 }
 
 /// Whether the thread that held it has ended. The mutex stays unusable, so that
@@ -138,6 +141,16 @@ std::vector<uint32_t> Peers::findDead() {
   return dead;
 }
 
+std::optional<std::string> Peers::findLast(uint32_t rank) const {
+  const auto found = peers.find(rank);
+  if (found == peers.end() || !found->second.page)
+    return std::nullopt;
+  const Page &page = *found->second.page;
+  // Any program of this user could have written it.
+  const char *text = page.begun[page.last.load(std::memory_order_acquire) & 1];
+  return std::string(text, strnlen(text, sizeof(page.begun[0])));
+}
+
 Error Peers::describeDeath(uint32_t rank) const {
   const auto found = peers.find(rank);
   if (found == peers.end())
@@ -145,10 +158,9 @@ Error Peers::describeDeath(uint32_t rank) const {
   const Peer &peer = found->second;
   std::string text = "rank " + std::to_string(rank) + " (pid " +
                      std::to_string(peer.pid) + ") ended without a word";
-  if (!peer.page)
+  const std::optional<std::string> last = findLast(rank);
+  if (!last)
     return text;
-  const std::string last(peer.page->last,
-                         strnlen(peer.page->last, sizeof(peer.page->last)));
-  return text + (last.empty() ? ", before its first collective"
-                              : "; last begun: " + last);
+  return text + (last->empty() ? ", before its first collective"
+                               : "; last begun: " + *last);
 }

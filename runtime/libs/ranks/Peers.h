@@ -17,6 +17,7 @@
 #include "libs/ranks/World.h"
 
 #include <map>
+#include <optional>
 #include <stdint.h>
 
 namespace gpuasync {
@@ -29,8 +30,8 @@ struct Address {
   char host[200] = {}; ///< the kernel and the namespace that know the pid
 };
 
-/// Not thread safe. The thread that makes it is the one whose end the others
-/// see.
+/// Not thread safe, but where that is said. The thread that makes it is the one
+/// whose end the others see.
 class Peers {
 public:
   Peers();
@@ -46,6 +47,9 @@ public:
   void begin(const std::string &collective);
   /// Ranks that have died since the last call.
   std::vector<uint32_t> findDead();
+  /// The last collective that the rank has begun, empty before the first one.
+  /// None: it cannot be known. On any thread, once all ranks are added.
+  std::optional<std::string> findLast(uint32_t rank) const;
   /// "rank 3 (pid 7) ended without a word; last begun: ...". It is dead.
   Error describeDeath(uint32_t rank) const;
 

@@ -474,8 +474,9 @@ Error Processes::meet(uint32_t rank, std::vector<uint32_t> members,
     return "rank " + std::to_string(rank) + " has left";
   const uint32_t index = findGroup(std::move(members), position);
   Group &group = *groups[index];
+  last = describe(*part);
   if (!group.failure.empty())
-    return describe(*part) + ": " + group.failure;
+    return last + ": " + group.failure;
   if (nccl) {
     const Part given = *part;
     if (!group.next && !position)
@@ -576,6 +577,27 @@ void Processes::leave(uint32_t rank, const char *error) {
   changed.wait_for(lock, std::chrono::seconds(1), [&] { return hasLeft; });
 }
 
+std::string Processes::describeRank(uint32_t rank) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (rank != mine)
+    return {};
+  if (jobs.empty())
+    return last.empty() ? "has come to no collective" : "last came to " + last;
+  const Job &first = waiting ? *waiting : jobs.front();
+  if (!waiting || missing.empty())
+    return (first.hasArrived ? "is at " : "has not ended its work before ") +
+           describe(*first.part);
+  const uint32_t other = missing.front();
+  std::string text = "waits at " + describe(*first.part) + " for rank " +
+                     std::to_string(other);
+  if (missing.size() > 1)
+    text += " and " + std::to_string(missing.size() - 1) + " more";
+  if (const std::optional<std::string> begun = peers.findLast(other))
+    text += begun->empty() ? ", which has begun no collective"
+                           : ", which last began " + *begun;
+  return text;
+}
+
 Error Processes::wait() {
   std::unique_lock<std::mutex> lock(mutex);
   if (!isLeaving)
@@ -674,6 +696,7 @@ void Processes::end(Job &job, Error error) {
   }
   if (!error.empty() && !nccl && group.failure.empty())
     group.failure = std::move(error);
+  waiting = nullptr;
   jobs.erase(std::find_if(jobs.begin(), jobs.end(),
                           [&](const Job &each) { return &each == &job; }));
   changed.notify_all();
@@ -696,14 +719,19 @@ Error Processes::gather(const Job &job, Group &group) {
       if (!group.failure.empty())
         return group.failure;
     }
-    bool isComplete = true;
-    Error error = compare(job, group, own, isComplete);
+    std::vector<uint32_t> away;
+    Error error = compare(job, group, own, away);
     if (error.empty() && !broken.empty())
       error = broken;
     if (!error.empty())
       return error;
-    if (isComplete)
+    if (away.empty())
       break;
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      waiting = &job;
+      missing.swap(away);
+    }
     if (isOutOfTime())
       return "the ranks were released";
   }
@@ -712,6 +740,7 @@ Error Processes::gather(const Job &job, Group &group) {
     if (group.position && !group.hasMet)
       group.id = others[group.members[0]].comes.front().id;
     group.hasMet = true;
+    waiting = nullptr;
     changed.notify_all();
   }
   for (uint32_t rank : group.members)
@@ -727,13 +756,13 @@ void Processes::forgetFailed() {
 }
 
 Error Processes::compare(const Job &job, const Group &group, const Message &own,
-                         bool &isComplete) {
+                         std::vector<uint32_t> &away) {
   for (uint32_t rank : group.members) {
     if (rank == mine)
       continue;
     const Peer &peer = others[rank];
     if (peer.comes.empty()) {
-      isComplete = false;
+      away.push_back(rank);
       auto failed = peer.failures.find(group.sum);
       if (failed != peer.failures.end())
         return failed->second;

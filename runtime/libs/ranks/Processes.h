@@ -49,6 +49,8 @@ public:
   void arrive(const Arrival &arrival, const char *error) override;
   /// Returns when the others will hear of it, or after a second.
   void leave(uint32_t rank, const char *error) override;
+  /// Of its own rank only.
+  std::string describeRank(uint32_t rank) override;
   Error wait() override;
   /// Returns when all ranks have come to it. After an error of this one it
   /// gives them three seconds: the launcher may end them all once this process
@@ -129,8 +131,9 @@ private:
   Error gather(const Job &job, Group &group);
   /// Drops collectives that ranks came with in groups that have failed.
   void forgetFailed();
+  /// Adds the ranks that have not come.
   Error compare(const Job &job, const Group &group, const Message &own,
-                bool &isComplete);
+                std::vector<uint32_t> &away);
   void end(Job &job, Error error);
   /// After an error, the time that others have is over.
   bool isOutOfTime();
@@ -146,6 +149,10 @@ private:
   // With the mutex.
   std::vector<std::unique_ptr<Group>> groups;
   std::deque<Job> jobs;
+  std::string last; ///< the collective that the rank came to last
+  /// Ranks that have not come to the collective that waits, which is of `jobs`.
+  const Job *waiting = nullptr;
+  std::vector<uint32_t> missing;
   bool isLeaving = false, hasLeft = false, isClosing = false, isOver = false;
   Error leftWith;
   Error failure;           ///< on GPUs: of the first group that failed

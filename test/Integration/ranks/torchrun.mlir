@@ -83,6 +83,10 @@
 // RUN: %torchrun 2 %{run} --input=4xf32=1,2,3,%r --output=- : -n 1 sh -c "sleep 1; exec %{run} --input=4xf32=1,2,3,%r --output=-" >%t.out && FileCheck %s --input-file=%t.out --check-prefix=LATE
 // LATE-COUNT-3: arg{{.}}0]: 4xf32=3 6 9 3
 
+// One that hangs on the host: who waits for it names it.
+// RUN: env GPU_ASYNC_TIMEOUT=0.5 not %torchrun 2 gpu-runner %S/hang.mlir --device=cpu -O0 -e host --input=1 2>&1 | FileCheck %S/hang.mlir --check-prefix=NEVER
+// RUN: env GPU_ASYNC_TIMEOUT=0.5 not %torchrun 3 gpu-runner %S/hang.mlir --device=cpu -O0 -e later --input=1 2>&1 | FileCheck %S/hang.mlir --check-prefix=PROCESSES
+
 // Two for one place, and several hosts.
 // RUN: not %torchrun 2 env RANK=0 %{run} --input=4xf32=0 2>&1 | FileCheck %s --check-prefix=TWICE
 // TWICE: gpu-runner: error: ranks without MPI: another process is rank 0 of this job; for programs that do not meet, give gpu-runner the option --ranks=1
