@@ -11,6 +11,7 @@
 #include "shim/base/Settings.h"
 
 #include <dlfcn.h>
+#include <stdlib.h>
 #include <string.h>
 
 using namespace gpuasync;
@@ -55,24 +56,51 @@ static std::vector<std::string> libraryNames() {
     return {given};
   std::vector<std::string> names = {"libmpi_abi.so.1", "libmpi_abi.so.0",
                                     "libmpich.so.12", "libmpi.so.12"};
-  names.insert(setting("OMPI_COMM_WORLD_SIZE") ? names.begin() : names.end(),
+  // Slurm has PMIx for Open MPI, and PMI for MPICH.
+  const bool isOpenMpi = setting("OMPI_COMM_WORLD_SIZE") ||
+                         (setting("PMIX_RANK") && !setting("PMI_RANK"));
+  names.insert(isOpenMpi ? names.begin() : names.end(),
                {"libmpi.so.40", "libmpi.so"});
   return names;
 }
 
-Error Mpi::Table::load() {
-  void *handle = nullptr;
-  Error tried;
-  for (const std::string &name : libraryNames()) {
-    handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (handle) {
-      library = name;
-      break;
+/// Opens one of the names; null: why not is in `tried`.
+static void *openLibrary(std::string &name, Error &tried) {
+  const std::vector<std::string> names = libraryNames();
+  // The program may have one already.
+  for (int flag : {RTLD_NOLOAD, 0})
+    for (const std::string &each : names) {
+      name = each;
+      if (void *handle = dlopen(each.c_str(), RTLD_NOW | RTLD_LOCAL | flag))
+        return handle;
+      const char *why = flag ? nullptr : dlerror();
+      if (why)
+        tried += (tried.empty() ? "" : "; ") + each + " (" + why + ")";
     }
-    const char *why = dlerror();
-    tried +=
-        (tried.empty() ? "" : "; ") + name + " (" + (why ? why : "?") + ")";
+  return nullptr;
+}
+
+/// Another library than the launcher's finds one process.
+static Error checkCount(const std::string &library, uint32_t count) {
+  for (const char *variable :
+       {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
+    const char *text = setting(variable);
+    if (count == 1 && text && strtoul(text, nullptr, 10) > 1)
+      return "the launcher started " + std::string(text) + " processes (" +
+             variable + "), and " + library +
+             " finds one: it is another MPI's. Set GPU_ASYNC_MPI_LIBRARY to "
+             "the launcher's" +
+             (setting("SLURM_STEP_NUM_TASKS")
+                  ? "; with srun, write --mpi=pmi2 for MPICH or --mpi=pmix for "
+                    "Open MPI"
+                  : "");
   }
+  return {};
+}
+
+Error Mpi::Table::load() {
+  Error tried;
+  void *handle = openLibrary(library, tried);
   if (!handle)
     return "no MPI library; tried " + tried +
            ". Set GPU_ASYNC_MPI_LIBRARY to the one of the launcher";
@@ -167,6 +195,8 @@ Error Mpi::open(std::unique_ptr<Messages> &out) {
     error = mpi->say("Comm_rank", table.Comm_rank(table.comm, &rank));
   if (error.empty())
     error = mpi->say("Comm_size", table.Comm_size(table.comm, &count));
+  if (error.empty())
+    error = checkCount(table.library, static_cast<uint32_t>(count));
   if (!error.empty())
     return error;
   mpi->rank = static_cast<uint32_t>(rank);

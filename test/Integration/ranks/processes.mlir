@@ -19,6 +19,15 @@
 // RUN: %mpich 3 %{run} --ranks=1 --input=4xf32=1,2,3,%r --output=- >%t.out && FileCheck %s --input-file=%t.out --check-prefix=EACH
 // EACH-COUNT-3: arg{{.}}0]: 4xf32=1 2 3 0
 
+// Slurm's tasks without an interface of MPI, and with that of another library.
+// RUN: not env SLURM_STEP_NUM_TASKS=3 %{run} --input=4xf32=1 2>&1 | FileCheck %s --check-prefix=TASKS
+// RUN: env SLURM_STEP_NUM_TASKS=3 %{run} --input=4xf32=1 --ranks=1
+// RUN: echo "func.func @main() { return }" | env SLURM_STEP_NUM_TASKS=3 gpu-runner - --device=cpu
+// RUN: env SLURM_STEP_NUM_TASKS=1 %{run} --input=4xf32=1
+// RUN: not env SLURM_STEP_NUM_TASKS=3 PMIX_RANK=0 GPU_ASYNC_MPI_LIBRARY=libmpich.so.12 %{run} --input=4xf32=1 2>&1 | FileCheck %s --check-prefix=SINGLE
+// TASKS: gpu-runner: error: srun started 3 processes without an interface of MPI, so they would not meet; write srun --mpi=pmi2
+// SINGLE: gpu-runner: error: the launcher started 3 processes (SLURM_STEP_NUM_TASKS), and libmpich.so.12 finds one
+
 // Files of each rank, and several calls.
 // RUN: %openmpi 2 %{run} --repeat=3 --input=4xf32=1,1,1,%r --output=@%t.%%r.npy
 // RUN: %python -c "import numpy; a, b = (numpy.load('%t.%d.npy' % r) for r in (0, 1)); assert (a == b).all() and a.tolist() == [2, 2, 2, 1], (a, b)"
@@ -76,7 +85,7 @@
 // RUN: env GPU_ASYNC_MPI_LIBRARY=nowhere.so not %mpich 2 %{run} --input=4xf32=0 2>&1 | FileCheck %s --check-prefix=NOWHERE
 // NOWHERE: gpu-runner: error: no MPI library; tried nowhere.so ({{.*}}). Set GPU_ASYNC_MPI_LIBRARY to the one of the launcher
 // RUN: env GPU_ASYNC_MPI_LIBRARY=libmpich.so.12 not %openmpi 2 %{run} --input=4xf32=0 2>&1 | FileCheck %s --check-prefix=LIBRARY
-// LIBRARY: gpu-runner: error: the launcher says rank {{.}} of 2, and the MPI library says 0 of 1: it is another MPI's; set GPU_ASYNC_MPI_LIBRARY to the launcher's
+// LIBRARY: gpu-runner: error: the launcher started 2 processes (OMPI_COMM_WORLD_SIZE), and libmpich.so.12 finds one: it is another MPI's. Set GPU_ASYNC_MPI_LIBRARY to the launcher's{{$}}
 
 func.func @main(%x: memref<4xf32>) {
   %d = gpu.alloc () : memref<4xf32>
