@@ -164,11 +164,6 @@ void *Libraries::findInOwnLibraries(StringRef name) const {
   return nullptr;
 }
 
-bool Libraries::needs(StringRef ownLibrary) const {
-  return !ownLibraries.empty() &&
-         is_contained(ownLibraries, openOwnLibrary(ownLibrary));
-}
-
 static void *vectorMath() {
   static void *const library = dlopen("libmvec.so.1", RTLD_NOW | RTLD_LOCAL);
   return library;

@@ -57,8 +57,6 @@ public:
   /// The paths of --shared-libs, and of the runtime's own libraries in which a
   /// function was found.
   std::vector<std::string> files() const;
-  /// Whether a program that was linked needs libgpuasync_NAME.so.
-  bool needs(llvm::StringRef ownLibrary) const;
 
 private:
   void *findInOwnLibraries(llvm::StringRef name) const;

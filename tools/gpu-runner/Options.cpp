@@ -215,53 +215,10 @@ static Error parseEnum(StringRef name, StringRef text, Enum &out) {
 }
 
 Expected<std::optional<Launched>> findLaunched() {
-  const auto read = [](StringRef variable, unsigned &number) {
-    const auto text = mlir::gpuasync::getVariable(variable.data());
-    return text && !StringRef(*text).getAsInteger(10, number);
-  };
-  struct Launcher {
-    const char *rank, *count, *local;
-    const char *mark; ///< set by this launcher only
-  };
-  // torchrun may have been started by one of the others, so it is first, as in
-  // the runtime. Then Open MPI, MPICH and what has its PMI (Slurm, Intel MPI),
-  // and PMIx, with which Slurm says the number.
-  static const Launcher launchers[] = {
-      {"RANK", "WORLD_SIZE", "LOCAL_RANK", "TORCHELASTIC_RESTART_COUNT"},
-      {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", nullptr, nullptr},
-      {"PMI_RANK", "PMI_SIZE", nullptr, nullptr},
-      {"PMIX_RANK", "SLURM_STEP_NUM_TASKS", nullptr, nullptr}};
-  for (const Launcher &launcher : launchers) {
-    Launched found;
-    if (launcher.mark && !mlir::gpuasync::getVariable(launcher.mark))
-      continue;
-    if (!read(launcher.rank, found.rank) ||
-        !read(launcher.count, found.count) || found.rank >= found.count) {
-      if (!launcher.mark)
-        continue;
-      // Alone, it would give the results of one rank.
-      const auto say = [](const char *variable) {
-        const auto text = mlir::gpuasync::getVariable(variable);
-        return std::string(variable) +
-               (text ? " is '" + *text + "'" : " is not set");
-      };
-      return createStringError(
-          Twine("torchrun started this process (") + launcher.mark +
-          " is set), but " + say(launcher.rank) + ", and " +
-          say(launcher.count) +
-          "; for a program that runs alone, write --ranks=1");
-    }
-    found.local = found.rank;
-    if (launcher.local)
-      read(launcher.local, found.local);
-    else
-      for (const char *local :
-           {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"})
-        if (read(local, found.local))
-          break;
-    return std::optional(found);
-  }
-  return std::nullopt;
+  Launched found;
+  if (std::string error = gpuasync::ranks::findLaunched(found); !error.empty())
+    return createStringError(error);
+  return found.count ? std::optional(found) : std::nullopt;
 }
 
 /// The file that an --output names; empty: none.

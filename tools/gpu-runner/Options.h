@@ -10,6 +10,7 @@
 #define GPUASYNC_TOOLS_GPURUNNER_OPTIONS_H
 
 #include "Execution/CompileOptions.h"
+#include "libs/ranks/Launcher.h"
 #include "llvm/Support/Error.h"
 
 #include <optional>
@@ -22,11 +23,7 @@ using namespace gpuexec;
 /// What the end does about buffers that the program never released.
 enum class LeakCheck { List, Error };
 
-/// This process among those that a launcher started.
-struct Launched {
-  unsigned rank, count;
-  unsigned local = 0; ///< the rank among those of this machine
-};
+using gpuasync::ranks::Launched;
 /// Reads the variables of torchrun, mpirun, mpiexec or srun; none: none of them
 /// started this process.
 llvm::Expected<std::optional<Launched>> findLaunched();

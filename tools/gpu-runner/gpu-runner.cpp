@@ -188,7 +188,6 @@ public:
 
 private:
   Error prepare();
-  Error checkTasks() const;
   Expected<bool> load(const gpuasync::KeyBuilder &job);
   Error compile(const gpuasync::KeyBuilder &job);
   Error checkCall(const Signature &signature);
@@ -435,21 +434,6 @@ Error Run::endTrace() {
   return options.profile ? writeProfile(options.profileFile) : Error::success();
 }
 
-/// Slurm's tasks do not meet without an interface of MPI. Then each of them
-/// would give the results of one rank.
-Error Run::checkTasks() const {
-  unsigned tasks = 0;
-  const auto text = mlir::gpuasync::getVariable("SLURM_STEP_NUM_TASKS");
-  if (options.ranks || options.launched || !libraries.needs("ranks") || !text ||
-      StringRef(*text).getAsInteger(10, tasks) || tasks <= 1)
-    return Error::success();
-  return createStringError(
-      "srun started " + Twine(tasks) +
-      " processes without an interface of MPI, so they would not meet; write "
-      "srun --mpi=pmi2 for MPICH or --mpi=pmix for Open MPI, and for programs "
-      "that run alone --ranks=1");
-}
-
 /// Everything up to the linked program.
 Error Run::prepare() {
   if (Error error = checkTargetNames(options))
@@ -508,8 +492,6 @@ Error Run::prepare() {
     if (Error error = linked.link(*compiled.object, libraries))
       return error;
   }
-  if (Error error = checkTasks())
-    return error;
   if (program)
     errs() << program->timing.table();
   Expected<PackedFunction> entry = linked.lookup(options.compile.entryPoint);
@@ -771,6 +753,9 @@ static int run(int argc, char **argv) {
     unsetenv("GPU_ASYNC_CACHE");
     setenv("GPU_ASYNC_CACHE_DIR", options->cache.c_str(), /*replace=*/1);
   }
+  // The runtime would refuse collectives if a launcher started this process.
+  if (options->ranks == 1u)
+    setenv("GPU_ASYNC_RANKS", "1", /*replace=*/1);
   return Run(*options).run();
 }
 

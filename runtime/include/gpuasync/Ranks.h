@@ -29,7 +29,8 @@ typedef struct gpuasync_ranks gpuasync_ranks;
 /// rank already; else GPUASYNC_INVALID_ARGUMENT, as where GPUs have no NCCL. A
 /// thread calls functions as a rank in a scope of its context, and all
 /// collectives of a rank come from one thread at a time. A context that is no
-/// rank is the only rank of a program. Thread safe.
+/// rank is the only rank of a program; but if a launcher started several
+/// processes, its collectives fail, unless GPU_ASYNC_RANKS is 1. Thread safe.
 GPUASYNC_API gpuasync_status *
 gpuasync_ranks_create(gpuasync_context *const *contexts, uint32_t count,
                       gpuasync_ranks **out) GPUASYNC_NOEXCEPT;
@@ -67,7 +68,8 @@ GPUASYNC_API int32_t gpuasync_ranks_renew(gpuasync_ranks *ranks)
 /// Returns a status whose message says where a rank is, for the message of a
 /// wait that timed out: "waits at all_gather of 4 f32 at a.mlir:5 for rank 1,
 /// which has come to no collective", or "last came to ...". Ask before the rank
-/// leaves. Null: nobody knows, as of ranks of other processes. Thread safe.
+/// leaves. Null: nobody knows. A process knows this of its own rank, and of
+/// those that this one waits for what they began last. Thread safe.
 GPUASYNC_API gpuasync_status *
 gpuasync_ranks_describe(gpuasync_ranks *ranks, uint32_t rank) GPUASYNC_NOEXCEPT;
 

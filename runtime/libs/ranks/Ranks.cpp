@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "gpuasync/Context.h"
+#include "libs/ranks/Launcher.h"
 #include "libs/ranks/Nccl.h"
 #include "libs/ranks/Processes.h"
 #include "libs/ranks/Registry.h"
@@ -333,8 +334,10 @@ static Error findPlace(const gpuasync_group *group, uint32_t &position,
   std::shared_ptr<World> world = findWorld(gpuasync_thread_context(), rank);
   position = 0;
   size = 1;
-  if (!world)
-    return group ? checkGroup(*group, 1) : Error();
+  if (!world) {
+    Error error = findWhyNotAlone();
+    return error.empty() && group ? checkGroup(*group, 1) : error;
+  }
   std::vector<uint32_t> members;
   Error error = world->findMembers(group, rank, members, position);
   size = static_cast<uint32_t>(members.size());
@@ -354,6 +357,8 @@ static Error enqueue(Call &call, const gpuasync_collective *what,
   uint32_t rank = 0;
   if (std::shared_ptr<World> world = findWorld(gpuasync_thread_context(), rank))
     return world->enqueue(rank, call, std::move(part));
+  if (Error error = findWhyNotAlone(); !error.empty())
+    return describe(*part) + ": " + error;
   if (what->group)
     if (Error error = checkGroup(*what->group, 1); !error.empty())
       return describe(*part) + ": " + error;

@@ -7,13 +7,12 @@
 
 #include "libs/ranks/Torchrun.h"
 
+#include "libs/ranks/Launcher.h"
 #include "libs/ranks/Mpi.h"
 #include "shim/base/Settings.h"
 
 using namespace gpuasync;
 using namespace gpuasync::ranks;
-
-static constexpr char restartVariable[] = "TORCHELASTIC_RESTART_COUNT";
 
 static Error readNumber(const char *variable, uint64_t least, uint64_t most,
                         uint64_t &out) {
@@ -29,7 +28,7 @@ static std::string textOf(const char *variable) {
   return text ? text : "";
 }
 
-bool ranks::isUnderTorchrun() { return setting(restartVariable); }
+bool ranks::isUnderTorchrun() { return setting(torchrunVariable); }
 
 Error ranks::readTorchrun(LocalJob &out) {
   uint64_t count = 0, here = 0, rank = 0;
@@ -50,7 +49,7 @@ Error ranks::readTorchrun(LocalJob &out) {
   out.count = static_cast<uint32_t>(count);
   // Two jobs of a host at one time have different ports. After a failure all
   // processes may be started again. The identifier may be any text.
-  out.name = textOf("MASTER_PORT") + "/" + textOf(restartVariable) + "/" +
+  out.name = textOf("MASTER_PORT") + "/" + textOf(torchrunVariable) + "/" +
              textOf("TORCHELASTIC_RUN_ID");
   return {};
 }

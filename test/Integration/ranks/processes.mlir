@@ -25,7 +25,10 @@
 // RUN: echo "func.func @main() { return }" | env SLURM_STEP_NUM_TASKS=3 gpu-runner - --device=cpu
 // RUN: env SLURM_STEP_NUM_TASKS=1 %{run} --input=4xf32=1
 // RUN: not env SLURM_STEP_NUM_TASKS=3 PMIX_RANK=0 GPU_ASYNC_MPI_LIBRARY=libmpich.so.12 %{run} --input=4xf32=1 2>&1 | FileCheck %s --check-prefix=SINGLE
-// TASKS: gpu-runner: error: srun started 3 processes without an interface of MPI, so they would not meet; write srun --mpi=pmi2
+// RUN: env SLURM_STEP_NUM_TASKS=3 GPU_ASYNC_RANKS=1 %{run} --input=4xf32=1
+// RUN: not env GPU_ASYNC_RANKS=2 %{run} --input=4xf32=1 2>&1 | FileCheck %s --check-prefix=VALUE
+// TASKS: processes.mlir:[[#]]:3: error: gpu_async.collective: {{.*}}all_reduce<sum> of 4 f32 at {{.*}}: srun started 3 processes without an interface of MPI, so they do not meet; write srun --mpi=pmi2
+// VALUE: error: GPU_ASYNC_RANKS: '2' is not 1
 // SINGLE: gpu-runner: error: the launcher started 3 processes (SLURM_STEP_NUM_TASKS), and libmpich.so.12 finds one
 
 // Files of each rank, and several calls.

@@ -35,7 +35,7 @@
 
 // With the variable of torchrun they have to fit: a process alone would have other results.
 // RUN: not env TORCHELASTIC_RESTART_COUNT=0 RANK=5 WORLD_SIZE=2 LOCAL_WORLD_SIZE=2 %{run} --input=4xf32 2>&1 | FileCheck %s --check-prefix=ODD
-// ODD: gpu-runner: error: torchrun started this process (TORCHELASTIC_RESTART_COUNT is set), but RANK is '5', and WORLD_SIZE is '2'; for a program that runs alone, write --ranks=1
+// ODD: gpu-runner: error: torchrun started this process (TORCHELASTIC_RESTART_COUNT is set), but RANK is '5', and WORLD_SIZE is '2'; for a program that runs alone, set GPU_ASYNC_RANKS=1
 // RUN: not env TORCHELASTIC_RESTART_COUNT=0 RANK=0 %{run} --input=4xf32 2>&1 | FileCheck %s --check-prefix=UNSET
 // UNSET: but RANK is '0', and WORLD_SIZE is not set; for
 // RUN: not env TORCHELASTIC_RESTART_COUNT=0 RANK=0 WORLD_SIZE=100000 LOCAL_WORLD_SIZE=100000 %{run} --input=4xf32 2>&1 | FileCheck %s --check-prefix=MANY

@@ -8,6 +8,7 @@
 
 #include "libs/ranks/LocalSockets.h"
 #include "../../Inputs/Seed.h"
+#include "Variables.h"
 #include "gpuasync/Context.h"
 #include "libs/ranks/Torchrun.h"
 
@@ -32,6 +33,7 @@
 #include <vector>
 
 using namespace gpuasync::ranks;
+using gpuasync_test::Variables;
 
 namespace {
 
@@ -201,26 +203,6 @@ std::string greeting(uint32_t rank, uint32_t count, uint32_t version = 1) {
     text.append(reinterpret_cast<const char *>(&word), sizeof(word));
   return text;
 }
-
-/// Sets variables, and removes them at its end.
-class Variables {
-public:
-  Variables(std::initializer_list<std::pair<const char *, const char *>> all) {
-    for (const auto &[name, value] : all)
-      set(name, value);
-  }
-  ~Variables() {
-    for (const char *name : names)
-      unsetenv(name);
-  }
-  void set(const char *name, const char *value) {
-    setenv(name, value, 1);
-    names.push_back(name);
-  }
-
-private:
-  std::vector<const char *> names;
-};
 
 } // namespace
 
