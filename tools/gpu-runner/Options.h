@@ -10,7 +10,7 @@
 #define GPUASYNC_TOOLS_GPURUNNER_OPTIONS_H
 
 #include "Execution/CompileOptions.h"
-#include "libs/ranks/Launcher.h"
+#include "libs/launcher/Launcher.h"
 #include "llvm/Support/Error.h"
 
 #include <optional>

@@ -8,6 +8,7 @@
 
 #include "NewFile.h"
 #include "NpyHeader.h"
+#include "Rank.h"
 #include "gpuasync/CFunction.h"
 #include "gpuasync/Context.h"
 #include "gpuasync/Status.h"
@@ -23,6 +24,7 @@
 #include <string>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 using gpuasync::NewFile;
@@ -30,10 +32,16 @@ using gpuasync::NpyHeader;
 
 namespace {
 
-/// Prints the error and ends the process.
+gpuasync::Rank rank;
+
+/// Prints the error, tells other ranks of it, and ends the process.
 [[noreturn]] void die(const std::string &message) {
-  std::fprintf(stderr, "%s: error: %s\n", program_invocation_short_name,
-               message.c_str());
+  const std::string of =
+      rank.isLaunched() ? " (on rank " + std::to_string(rank.number()) + ")"
+                        : "";
+  std::fprintf(stderr, "%s: error: %s%s\n", program_invocation_short_name,
+               message.c_str(), of.c_str());
+  rank.fail(message);
   std::exit(1);
 }
 
@@ -72,7 +80,7 @@ public:
 
 private:
   void parse(int argc, char **argv);
-  void addOutput(const std::string &text, size_t &next);
+  void addOutput(const std::string &text, size_t &next, bool hasNumber);
   void readArgument(Value &value, const char *text);
   void addResult(Value &value);
   void takeResult(Value &value);
@@ -80,7 +88,7 @@ private:
 
   const gpuasync_c_function &function = _gpuasync_c_main;
   const char *device = nullptr;
-  std::vector<const char *> inputs;
+  std::vector<std::string> inputs;
   std::vector<Value> arguments, results;
   std::vector<uint64_t> words;
 };
@@ -227,6 +235,11 @@ static void readFile(Value &value, const std::string &path) {
     refuse(wrong);
 }
 
+static bool isSpecial(const std::string &path) {
+  struct stat there;
+  return stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode);
+}
+
 static void copyRowMajor(const Value &value, size_t dimension, const char *from,
                          std::string &to) {
   if (dimension == value.shape.size()) {
@@ -262,11 +275,6 @@ private:
   }
   std::vector<Output> files;
 };
-
-static bool isSpecial(const std::string &path) {
-  struct stat there;
-  return stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode);
-}
 
 void NewFiles::add(const Value &value) {
   files.push_back({value.output, NewFile()});
@@ -351,13 +359,14 @@ void Program::parse(int argc, char **argv) {
       // A file whose name begins with - is ./-NAME.
       if (++i == argc || (argv[i][0] == '-' && argv[i][1]))
         die("-o needs a file");
-      addOutput(argv[i], next);
+      addOutput(rank.replaceNumber(argv[i]), next,
+                std::strstr(argv[i], "%r") != nullptr);
     } else if (!optionsEnd && text[0] == '-' && text[1] &&
                !std::strchr("0123456789.inIN", text[1])) {
       // -inf and -nan are numbers.
       die("unknown option '" + text + "'; see --help");
     } else {
-      inputs.push_back(argv[i]);
+      inputs.push_back(rank.replaceNumber(argv[i]));
     }
   }
   if (inputs.size() != arguments.size()) {
@@ -368,8 +377,8 @@ void Program::parse(int argc, char **argv) {
 }
 
 /// Takes the word behind -o; `next` is the first result that no word without a
-/// name was for.
-void Program::addOutput(const std::string &text, size_t &next) {
+/// name was for. `hasNumber`: other ranks have another word.
+void Program::addOutput(const std::string &text, size_t &next, bool hasNumber) {
   std::string path = text;
   size_t equals = text.find('=');
   const std::string name = text.substr(0, equals);
@@ -390,6 +399,10 @@ void Program::addOutput(const std::string &text, size_t &next) {
   if (path.empty())
     die("-o '" + text + "': a file is missing; " + value->type->name +
         " without -o is not written");
+  if (rank.hasOthers() && !hasNumber && !isSpecial(path))
+    die("-o " + text +
+        ": all ranks write the same file; %r in its name is the number of the "
+        "rank");
   if (path == "-")
     die("-o " + text +
         ": a result without -o is printed; a file of this name "
@@ -493,21 +506,26 @@ void Program::takeResult(Value &value) {
 void Program::run() {
   gpuasync::Context context;
   std::unique_ptr<gpuasync::ContextScope> scope;
-  if (device) {
-    gpuasync::Status opened = gpuasync::Context::open(device, context);
+  if (device || rank.isLaunched()) {
+    gpuasync::Status opened = rank.isLaunched()
+                                  ? rank.join(device, context)
+                                  : gpuasync::Context::open(device, context);
     if (!opened.ok())
-      die(std::string("--device=") + device + ": " + opened.message());
+      die((device ? std::string("--device=") + device + ": " : "") +
+          opened.message());
     scope = std::make_unique<gpuasync::ContextScope>(context);
     if (!scope->status().ok())
       die(scope->status().message());
   }
   for (size_t i = 0; i < arguments.size(); ++i)
-    readArgument(arguments[i], inputs[i]);
+    readArgument(arguments[i], inputs[i].c_str());
   for (Value &value : results)
     addResult(value);
   gpuasync::Status status(gpuasync_c_call(&function, words.data()));
   if (!status.ok())
-    die(status.message());
+    die(rank.describe(status));
+  if (gpuasync::Status others = rank.end(); !others.ok())
+    die(std::string("no results: ") + others.message());
   for (Value &value : results)
     takeResult(value);
   NewFiles files;
@@ -523,8 +541,12 @@ void Program::run() {
                         ": a number that the function was given");
         files.add(value);
       }
+  bool isFirst = true;
   for (const Value &value : results) {
     const gpuasync_c_value &type = *value.type;
+    if (value.output.empty() && rank.isLaunched() &&
+        std::exchange(isFirst, false))
+      std::printf("rank %u:\n", rank.number());
     if (value.output.empty() &&
         (type.kind != GPUASYNC_C_NUMBER || !printNumber(type, value.data)))
       std::printf("%s: %s, not written; -o %s=FILE.npy writes it\n", type.name,
@@ -541,7 +563,13 @@ int main(int argc, char **argv) {
   // left half done.
   std::signal(SIGPIPE, SIG_IGN);
   gpuasync::removeFilesOnSignals();
+  if (std::string wrong = rank.find(); !wrong.empty())
+    die(wrong);
+  // In one piece: other processes may write to the same terminal.
+  if (rank.isLaunched())
+    std::setvbuf(stdout, nullptr, _IOFBF, 1 << 16);
   Program(argc, argv).run();
+  rank.release();
   gpuasync::Status closed(gpuasync_shutdown());
   if (!closed.ok())
     die(closed.message());

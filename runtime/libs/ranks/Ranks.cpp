@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "gpuasync/Context.h"
-#include "libs/ranks/Launcher.h"
+#include "libs/launcher/Launcher.h"
 #include "libs/ranks/Nccl.h"
 #include "libs/ranks/Processes.h"
 #include "libs/ranks/Registry.h"

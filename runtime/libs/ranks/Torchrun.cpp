@@ -7,7 +7,7 @@
 
 #include "libs/ranks/Torchrun.h"
 
-#include "libs/ranks/Launcher.h"
+#include "libs/launcher/Launcher.h"
 #include "libs/ranks/Mpi.h"
 #include "shim/base/Settings.h"
 

@@ -57,8 +57,9 @@ MAY_INCLUDE = {
     "libs/trace": POINTS + ["services/trace"],
     "libs/trace/shared": ["libs/trace"],
     "libs/blas": BASE,
-    "libs/ranks": BASE,
-    "libs/aot": [],
+    "libs/launcher": BASE,
+    "libs/ranks": BASE + ["libs/launcher"],
+    "libs/aot": BASE + ["libs/launcher"],
 }
 
 root = pathlib.Path(sys.argv[1])

@@ -5,7 +5,7 @@
 // Variables of launchers, and what they say about programs that run alone.
 //===----------------------------------------------------------------------===//
 
-#include "libs/ranks/Launcher.h"
+#include "libs/launcher/Launcher.h"
 #include "Variables.h"
 
 #include "gtest/gtest.h"

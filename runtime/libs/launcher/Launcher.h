@@ -6,8 +6,8 @@
 // gpu-runner has this file, too. Thread safe, as the environment is.
 //===----------------------------------------------------------------------===//
 
-#ifndef GPUASYNC_LIBS_RANKS_LAUNCHER_H
-#define GPUASYNC_LIBS_RANKS_LAUNCHER_H
+#ifndef GPUASYNC_LIBS_LAUNCHER_LAUNCHER_H
+#define GPUASYNC_LIBS_LAUNCHER_LAUNCHER_H
 
 #include <stdint.h>
 #include <string>
@@ -35,4 +35,4 @@ std::string findWhyNotAlone();
 } // namespace ranks
 } // namespace gpuasync
 
-#endif // GPUASYNC_LIBS_RANKS_LAUNCHER_H
+#endif // GPUASYNC_LIBS_LAUNCHER_LAUNCHER_H

@@ -5,7 +5,7 @@
 // See Launcher.h.
 //===----------------------------------------------------------------------===//
 
-#include "libs/ranks/Launcher.h"
+#include "libs/launcher/Launcher.h"
 
 #include "shim/base/Settings.h"
 
