@@ -5,7 +5,7 @@
 // RUN: not %{run} -e kernel --input=1 --timeout=0.5 2>&1 | FileCheck %s --check-prefix=KERNEL
 // RUN: not %{run} -e host --input=1 --timeout=0.5 2>&1 | FileCheck %s --check-prefix=HOST
 // RUN: not env GPU_ASYNC_TIMEOUT=0.5 %{run} -e host --input=1 2>&1 | FileCheck %s --check-prefix=HOST
-// RUN: not env GPU_ASYNC_TIMEOUT=0.5 %{run} -e later --input=1 2>&1 | FileCheck %s --check-prefix=LATER
+// RUN: not env GPU_ASYNC_TIMEOUT=3 %{run} -e later --input=1 2>&1 | FileCheck %s --check-prefix=LATER
 // What the others say is not lost, whether they fail or succeed, and without a limit neither.
 // RUN: not %{run} -e others --input=1 --input=1 --timeout=0.5 2>&1 | FileCheck %s --check-prefix=OTHERS
 // RUN: not %{run} -e others --input=1 --input=0 --timeout=0.5 2>&1 | FileCheck %s --check-prefix=HANGS --implicit-check-not='on rank 0'
@@ -60,10 +60,10 @@ func.func @host(%bad: i32) {
   return
 }
 
-// LATER: timed out after 0.5 s{{.*}}it waits at all_reduce<sum> of 1 i32 at {{.*}}hang.mlir:{{[0-9]+}} for rank 1, which last came to broadcast<0> of 1 i32 at {{.*}}hang.mlir:{{[0-9]+}} (on rank 0)
+// LATER: timed out after 3 s{{.*}}it waits at all_reduce<sum> of 1 i32 at {{.*}}hang.mlir:{{[0-9]+}} for rank 1, which last came to broadcast<0> of 1 i32 at {{.*}}hang.mlir:{{[0-9]+}} (on rank 0)
 // The same of processes.
-// PROCESSES: timed out after 0.5 s{{.*}}it waits at all_reduce<sum> of 1 i32 at {{.*}}hang.mlir:{{[0-9]+}} for rank 1{{( and 1 more)?}}, which last began #1 broadcast<0> of 1 i32 at {{.*}}hang.mlir:{{[0-9]+}} (on rank 0)
-// NEVER: timed out after 0.5 s{{.*}}it waits at barrier at {{.*}}hang.mlir:{{[0-9]+}} for rank 1, which has begun no collective (on rank 0)
+// PROCESSES: timed out after 5 s{{.*}}it waits at all_reduce<sum> of 1 i32 at {{.*}}hang.mlir:{{[0-9]+}} for rank 1{{( and 1 more)?}}, which last began #1 broadcast<0> of 1 i32 at {{.*}}hang.mlir:{{[0-9]+}} (on rank 0)
+// NEVER: timed out after 5 s{{.*}}it waits at barrier at {{.*}}hang.mlir:{{[0-9]+}} for rank 1, which has begun no collective (on rank 0)
 func.func @later(%bad: i32) {
   %c0 = arith.constant 0 : index
   %rank = gpu_async.rank

@@ -84,8 +84,8 @@
 // LATE-COUNT-3: arg{{.}}0]: 4xf32=3 6 9 3
 
 // One that hangs on the host: who waits for it names it.
-// RUN: env GPU_ASYNC_TIMEOUT=0.5 not %torchrun 2 gpu-runner %S/hang.mlir --device=cpu -O0 -e host --input=1 2>&1 | FileCheck %S/hang.mlir --check-prefix=NEVER
-// RUN: env GPU_ASYNC_TIMEOUT=0.5 not %torchrun 3 gpu-runner %S/hang.mlir --device=cpu -O0 -e later --input=1 2>&1 | FileCheck %S/hang.mlir --check-prefix=PROCESSES
+// RUN: env GPU_ASYNC_TIMEOUT=5 not %torchrun 2 gpu-runner %S/hang.mlir --device=cpu -O0 -e host --input=1 2>&1 | FileCheck %S/hang.mlir --check-prefix=NEVER
+// RUN: env GPU_ASYNC_TIMEOUT=5 not %torchrun 3 gpu-runner %S/hang.mlir --device=cpu -O0 -e later --input=1 2>&1 | FileCheck %S/hang.mlir --check-prefix=PROCESSES
 
 // Two for one place, and several hosts.
 // RUN: not %torchrun 2 env RANK=0 %{run} --input=4xf32=0 2>&1 | FileCheck %s --check-prefix=TWICE
