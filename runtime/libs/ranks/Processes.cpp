@@ -39,14 +39,16 @@ static constexpr char noMemory[] = "no host memory";
 
 /// A word of one rank to another. All processes have the same byte order.
 struct Processes::Message {
-  enum class Kind : uint32_t { Greets = 1, Comes, Fails, Leaves, Ends };
+  enum class Kind : uint32_t { Greets = 1, Comes, Fails, Leaves, Ends, Asks };
   Kind kind = Kind::Greets;
   uint32_t hasError = 0; ///< Leaves
   uint64_t group = 0;    ///< the sum of its members
-  uint64_t number = 0;   ///< Comes: of the meeting
+  uint64_t number = 0;   ///< Comes, Asks: of the meeting
   uint64_t what = 0;     ///< Comes: the sum of what has to be equal
+  uint32_t asker = 0;    ///< Asks
+  uint32_t question = 0; ///< Asks
   Communicator::Id id{}; ///< Comes: of the first meeting, on GPUs
-  char text[480] = {};   ///< the collective, the error or the address
+  char text[480] = {};   ///< the collective, ranks, the error or the address
 
   void set(const std::string &value) {
     if (value.size() < sizeof(text))
@@ -216,11 +218,10 @@ void Processes::progress() {
     bool isOnlyListening = false;
     {
       std::unique_lock<std::mutex> lock(mutex);
+      // The others have them in this order, too, on whatever streams they are.
       const auto arrived = [&] {
-        auto found =
-            std::find_if(jobs.begin(), jobs.end(),
-                         [](const Job &each) { return each.hasArrived; });
-        return found == jobs.end() ? nullptr : &*found;
+        return jobs.empty() || !jobs.front().hasArrived ? nullptr
+                                                        : &jobs.front();
       };
       // Words of others and deaths come without a call.
       changed.wait_for(lock, milliseconds(1), [&] {
@@ -339,6 +340,9 @@ void Processes::hear(uint32_t from, const Message &message) {
     return;
   case Message::Kind::Ends:
     peer.hasEnded = true;
+    return;
+  case Message::Kind::Asks:
+    hearQuestion(message);
     return;
   }
 }
@@ -664,6 +668,7 @@ void Processes::run(Job &job) {
     } else if (error.empty()) {
       peers.begin("#" + std::to_string(++begun) + " " + describe(*job.part));
       error = gather(job, *group);
+      gathering = nullptr;
       movingTag = dataTag(group->sum, job.number);
       // A member that heard of all may have sent its data, and then a death or
       // a failure was seen here.
@@ -680,6 +685,7 @@ void Processes::run(Job &job) {
   } catch (const std::bad_alloc &) {
     error = broken = noMemory; // messages may have been lost
   }
+  gathering = nullptr;
   moving = nullptr;
   end(job, std::move(error));
 }
@@ -702,6 +708,48 @@ void Processes::end(Job &job, Error error) {
   changed.notify_all();
 }
 
+// A question goes from rank to rank, as long as each of them waits for the next
+// one. If it comes back, they wait for each other: a rank that waits comes to
+// no other collective, and each has looked whether the one before it really
+// waits for it.
+void Processes::ask(const std::vector<uint32_t> &away) {
+  Message message;
+  message.kind = Message::Kind::Asks;
+  message.group = gatheringIn->sum;
+  message.number = gathering->number;
+  message.asker = mine;
+  message.question = ++question;
+  message.set("rank " + std::to_string(mine) + " at " +
+              describe(*gathering->part));
+  tellAll(away, message);
+}
+
+void Processes::hearQuestion(const Message &given) {
+  if (!gathering)
+    return;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    for (const auto &group : groups)
+      if (group->sum == given.group && group->told > given.number)
+        return; // it has come there
+  }
+  if (given.asker == mine) {
+    if (given.question >= firstQuestion)
+      circle = circleOf(given.text);
+    return;
+  }
+  uint32_t &passed = passedOn[given.asker];
+  if (given.question <= passed)
+    return;
+  passed = given.question;
+  Message message = given;
+  message.group = gatheringIn->sum;
+  message.number = gathering->number;
+  message.set(std::string(given.text) + ", rank " + std::to_string(mine) +
+              " at " + describe(*gathering->part));
+  tellAll(gatheringFor, message);
+}
+
 Error Processes::gather(const Job &job, Group &group) {
   Message own;
   own.kind = Message::Kind::Comes;
@@ -711,6 +759,11 @@ Error Processes::gather(const Job &job, Group &group) {
   own.set(describe(*job.part) + (nccl ? " (on a GPU)" : ""));
   own.id = group.id;
   tellAll(group.members, own);
+  group.told = job.number + 1;
+  firstQuestion = question + 1;
+  circle.clear();
+  milliseconds pause(100);
+  auto next = steady_clock::now() + pause;
   for (Nap nap;; nap.take()) {
     look();
     forgetFailed();
@@ -723,10 +776,20 @@ Error Processes::gather(const Job &job, Group &group) {
     Error error = compare(job, group, own, away);
     if (error.empty() && !broken.empty())
       error = broken;
+    if (error.empty() && !away.empty())
+      error = circle;
     if (!error.empty())
       return error;
     if (away.empty())
       break;
+    gathering = &job;
+    gatheringIn = &group;
+    gatheringFor = away;
+    if (steady_clock::now() >= next) {
+      ask(away);
+      pause = std::min(pause * 2, milliseconds(2000));
+      next = steady_clock::now() + pause;
+    }
     {
       std::lock_guard<std::mutex> lock(mutex);
       waiting = &job;

@@ -68,6 +68,7 @@ private:
     uint64_t sum;      ///< of the members: its name in messages
     uint64_t next = 0; ///< the number of the next meeting
     Error failure;     ///< why no rank meets here any more
+    uint64_t told = 0; ///< for the thread: what the others know of `next`
     // On GPUs.
     bool hasMet = false; ///< all ranks have come to the first meeting
     Communicator::Id id = {};
@@ -129,6 +130,10 @@ private:
   void run(Job &job);
   /// Waits until all members have come; says why they will not.
   Error gather(const Job &job, Group &group);
+  /// Asks the ranks that have not come whether they wait for this one.
+  void ask(const std::vector<uint32_t> &away);
+  /// Whether this rank waits for others where the question was not answered.
+  void hearQuestion(const Message &question);
   /// Drops collectives that ranks came with in groups that have failed.
   void forgetFailed();
   /// Adds the ranks that have not come.
@@ -173,7 +178,15 @@ private:
   int movingTag = 0;             ///< of its messages
   /// Tags of meetings that failed here: their data may come at any time.
   std::set<int> staleTags;
-  Error broken; ///< why no messages go any more
+  /// The collective at which it waits for others; null: none.
+  const Job *gathering = nullptr;
+  const Group *gatheringIn = nullptr;
+  std::vector<uint32_t> gatheringFor;    ///< have not come
+  Error circle;                          ///< of ranks that wait for each other
+  uint32_t question = 0;                 ///< the number of its last one
+  uint32_t firstQuestion = 0;            ///< of this wait
+  std::map<uint32_t, uint32_t> passedOn; ///< the last question of each rank
+  Error broken;                          ///< why no messages go any more
   uint64_t begun = 0;
   std::chrono::steady_clock::time_point lookedForDead;
 };

@@ -36,6 +36,7 @@ Group &Threads::findGroup(std::vector<uint32_t> members, uint32_t &index) {
   if (!failure.empty())
     group->failure = failure;
   group->members = std::move(members);
+  group->index = index;
   groups.push_back(std::move(group));
   return *groups.back();
 }
@@ -48,7 +49,7 @@ void Threads::endMeetings(Group &group, const Error &error,
     // One that runs has all it needs.
     if (meeting.state != Meeting::State::Gathers)
       continue;
-    meeting.state = Meeting::State::Ended;
+    setEnded(group, meeting);
     for (auto &part : meeting.parts)
       if (part)
         openings.add(*part, group.failure);
@@ -122,6 +123,12 @@ Error Threads::meet(uint32_t rank, std::vector<uint32_t> members,
   last.memory = part->memory;
   last.place = part->place;
   Part &mine = *(meeting.parts[position] = std::move(part));
+  left[rank].open.emplace_back(&group, &meeting);
+  if (Error circle = findCircle(rank); !circle.empty()) {
+    Error error = describe(mine) + ": " + circle;
+    fail(group, circle, openings);
+    return error;
+  }
   if (nccl) {
     const Part given = mine; // the meeting may end meanwhile
     Error error =
@@ -167,10 +174,15 @@ void Threads::arrive(const Arrival &arrival, const char *error) {
     wrong = "no host memory";
   }
   lock.lock();
-  meeting->state = Meeting::State::Ended;
+  setEnded(group, *meeting);
   for (auto &part : meeting->parts)
     openings.add(*part, wrong);
   group.drop();
+  // Each rank has another first meeting now.
+  for (uint32_t rank : group.members)
+    if (Error circle = findCircle(rank); !circle.empty())
+      return fail(*groups[left[rank].open.front().first->index], circle,
+                  openings);
 }
 
 Error Threads::createCommunicator(std::unique_lock<std::mutex> &lock,
@@ -214,7 +226,7 @@ Error Threads::begin(std::unique_lock<std::mutex> &lock, Group &group,
       group.hasMet = true;
       changed.notify_all();
     }
-    meeting.state = Meeting::State::Ended;
+    setEnded(group, meeting);
     group.drop();
   }
   if (!group.communicators[arrival.position])
@@ -254,6 +266,61 @@ Threads::Wait Threads::findWait(uint32_t rank) const {
     }
   }
   return found;
+}
+
+void Threads::setEnded(const Group &group, Meeting &meeting) {
+  meeting.state = Meeting::State::Ended;
+  for (uint32_t rank : group.members) {
+    auto &open = left[rank].open;
+    const auto found =
+        std::find_if(open.begin(), open.end(),
+                     [&](const auto &each) { return each.second == &meeting; });
+    if (found != open.end())
+      open.erase(found);
+  }
+}
+
+// All ranks have their collectives in one order. So the first meeting of a rank
+// is before all others of it, and a circle of ranks has none.
+Error Threads::findCircle(uint32_t rank) const {
+  std::vector<uint32_t> path;
+  std::vector<bool> seen;
+  const std::function<bool(uint32_t)> search = [&](uint32_t at) {
+    if (left[at].open.empty())
+      return false;
+    const auto [group, meeting] = left[at].open.front();
+    path.push_back(at);
+    for (size_t i = 0; i < group->members.size(); ++i) {
+      const uint32_t other = group->members[i];
+      const auto &open = left[other].open;
+      const Part *part = meeting->parts[i].get();
+      if ((part && part->hasArrived) || open.empty() ||
+          open.front().second == meeting)
+        continue;
+      if (other == rank)
+        return true;
+      seen.resize(count);
+      if (seen[other])
+        continue;
+      seen[other] = true;
+      if (search(other))
+        return true;
+    }
+    path.pop_back();
+    return false;
+  };
+  if (!search(rank))
+    return {};
+  Error text;
+  for (uint32_t each : path) {
+    const auto [group, meeting] = left[each].open.front();
+    const auto &members = group->members;
+    const auto position = static_cast<size_t>(
+        std::find(members.begin(), members.end(), each) - members.begin());
+    text += (text.empty() ? "rank " : ", rank ") + std::to_string(each) +
+            " at " + describe(*meeting->parts[position]);
+  }
+  return circleOf(text);
 }
 
 std::string Threads::describeRank(uint32_t rank) {

@@ -33,6 +33,7 @@ struct Meeting {
 /// Ranks that meet. Meetings are numbered from 0.
 struct Group {
   std::vector<uint32_t> members;
+  uint32_t index = 0;           ///< among all groups
   std::vector<uint64_t> next;   ///< by position: the number of the next meeting
   uint64_t base = 0;            ///< of the first in `meetings`
   std::deque<Meeting> meetings; ///< the first one has not ended
@@ -73,6 +74,8 @@ private:
     Error failure; ///< "rank 1 failed: ..."; empty: it ended well
     /// Its last collective, without a gate; of the kind 0 before the first.
     Part last = {};
+    /// The meetings that it has come to and that have not ended, in order.
+    std::deque<std::pair<const Group *, const Meeting *>> open = {};
   };
   /// The collective that a rank waits at, and the group's meeting there.
   struct Wait {
@@ -81,6 +84,9 @@ private:
     const Part *part = nullptr;
   };
   Wait findWait(uint32_t rank) const;
+  /// Says that ranks wait for each other in a circle, if `rank` and others do.
+  Error findCircle(uint32_t rank) const;
+  void setEnded(const Group &group, Meeting &meeting);
   Group &findGroup(std::vector<uint32_t> members, uint32_t &index);
   /// On GPUs it ends what is on streams, too.
   void fail(Group &group, const Error &error, Openings &openings);

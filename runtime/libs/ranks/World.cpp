@@ -107,8 +107,32 @@ Error World::closeGate(const Call &call, const Arrival &arrival, Part &part) {
 // Groups
 //===----------------------------------------------------------------------===//
 
+/// Where an error begins to quote one of another rank, "rank 1 failed: ...".
+static size_t findQuoted(const Error &error) {
+  static constexpr char before[] = ": rank ", behind[] = " failed: ";
+  size_t at = Error::npos;
+  while ((at = error.rfind(before, at)) != Error::npos) {
+    const size_t number = at + strlen(before);
+    const size_t end = error.find_first_not_of("0123456789", number);
+    if (end != Error::npos && end != number &&
+        error.compare(end, strlen(behind), behind) == 0)
+      return at + 2;
+    if (at-- == 0)
+      break;
+  }
+  return Error::npos;
+}
+
 Error ranks::failureOf(uint32_t rank, const Error &error) {
-  return "rank " + std::to_string(rank) + " failed: " + error;
+  const size_t quoted = findQuoted(error);
+  return quoted == Error::npos
+             ? "rank " + std::to_string(rank) + " failed: " + error
+             : error.substr(quoted);
+}
+
+Error ranks::circleOf(const std::string &ranks) {
+  return "the ranks wait for each other: " + ranks +
+         "; they come to collectives of several groups in different orders";
 }
 
 Error World::findMembers(const gpuasync_group *group, uint32_t rank,

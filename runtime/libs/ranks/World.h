@@ -143,7 +143,10 @@ Error enqueueAlone(const gpuasync_call &call, const Part &part);
 Error check(const Part &part, uint32_t count);
 /// "all_reduce<sum> of 4 f32 at FILE:LINE"
 std::string describe(const Part &part);
-/// "rank 1 failed: ..."
+/// Says that ranks wait for each other: "rank 0 at ..., rank 1 at ...".
+Error circleOf(const std::string &ranks);
+/// "rank 1 failed: ...". If the rank failed because of another one, it is that
+/// one's.
 Error failureOf(uint32_t rank, const Error &error);
 
 } // namespace ranks
