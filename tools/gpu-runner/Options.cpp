@@ -565,6 +565,9 @@ Expected<Options> parseOptions(int argc, char **argv) {
     return createStringError("--" + ofRun +
                              ": not with --emit, which compiles "
                              "and runs nothing");
+  if (!o.emit && !o.ranks &&
+      mlir::gpuasync::getVariable("GPU_ASYNC_RANKS") == "1")
+    o.ranks = 1;
   std::optional<Launched> launched;
   if (!o.emit && (!o.ranks || *o.ranks > 1)) {
     Expected<std::optional<Launched>> found = findLaunched();

@@ -8,6 +8,7 @@
 
 #include "libs/ranks/Mpi.h"
 
+#include "libs/launcher/Launcher.h"
 #include "shim/base/Settings.h"
 
 #include <dlfcn.h>
@@ -24,6 +25,7 @@ struct Mpi::Table {
   int funneled = 1, multiple = 3;
 
   int (*Initialized)(int *) = nullptr;
+  int (*Finalized)(int *) = nullptr;
   int (*Query_thread)(int *) = nullptr;
   int (*Init_thread)(int *, char ***, int, int *) = nullptr;
   int (*Finalize)() = nullptr;
@@ -82,20 +84,19 @@ static void *openLibrary(std::string &name, Error &tried) {
 
 /// Another library than the launcher's finds one process.
 static Error checkCount(const std::string &library, uint32_t count) {
-  for (const char *variable :
-       {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
-    const char *text = setting(variable);
-    if (count == 1 && text && strtoul(text, nullptr, 10) > 1)
-      return "the launcher started " + std::string(text) + " processes (" +
-             variable + "), and " + library +
-             " finds one: it is another MPI's. Set GPU_ASYNC_MPI_LIBRARY to "
-             "the launcher's" +
-             (setting("SLURM_STEP_NUM_TASKS")
-                  ? "; with srun, write --mpi=pmi2 for MPICH or --mpi=pmix for "
-                    "Open MPI"
-                  : "");
-  }
-  return {};
+  Launched launched;
+  if (Error error = findLaunched(launched); !error.empty() || count != 1)
+    return error;
+  if (launched.count > 1)
+    return "the launcher started " + std::to_string(launched.count) +
+           " processes, and " + library +
+           " finds one: it is another MPI's. Set GPU_ASYNC_MPI_LIBRARY to the "
+           "launcher's" +
+           (setting("SLURM_STEP_NUM_TASKS")
+                ? "; with srun, write --mpi=pmi2 for MPICH or --mpi=pmix for "
+                  "Open MPI"
+                : "");
+  return launched.count ? Error() : findWhyNotAlone();
 }
 
 Error Mpi::Table::load() {
@@ -105,8 +106,11 @@ Error Mpi::Table::load() {
     return "no MPI library; tried " + tried +
            ". Set GPU_ASYNC_MPI_LIBRARY to the one of the launcher";
 
+  // Where a program names one of the library's objects, the linker may have put
+  // a copy into the program, and that is the one that the library uses.
   const auto address = [&](const char *name) {
-    return reinterpret_cast<uintptr_t>(dlsym(handle, name));
+    void *found = dlsym(handle, name), *used = dlsym(RTLD_DEFAULT, name);
+    return reinterpret_cast<uintptr_t>(found && used ? used : found);
   };
   if (address("ompi_mpi_comm_world")) {
     world = address("ompi_mpi_comm_world");
@@ -134,6 +138,7 @@ Error Mpi::Table::load() {
   };
 #define FIND(name) find(name, "MPI_" #name)
   FIND(Initialized);
+  FIND(Finalized);
   FIND(Query_thread);
   FIND(Init_thread);
   FIND(Finalize);
@@ -169,8 +174,12 @@ Error Mpi::open(std::unique_ptr<Messages> &out) {
     return error;
   std::unique_ptr<Mpi> mpi(new Mpi(std::move(made)));
   Table &table = *mpi->table;
-  int isInitialized = 0, provided = 0;
-  Error error = mpi->say("Initialized", table.Initialized(&isInitialized));
+  int isInitialized = 0, isFinalized = 0, provided = 0;
+  Error error = mpi->say("Finalized", table.Finalized(&isFinalized));
+  if (error.empty() && isFinalized)
+    error = "the program has finalised " + table.library + " already";
+  if (error.empty())
+    error = mpi->say("Initialized", table.Initialized(&isInitialized));
   int needed = table.multiple;
   if (error.empty() && isInitialized) {
     error = mpi->say("Query_thread", table.Query_thread(&provided));

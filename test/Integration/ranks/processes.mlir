@@ -29,7 +29,7 @@
 // RUN: not env GPU_ASYNC_RANKS=2 %{run} --input=4xf32=1 2>&1 | FileCheck %s --check-prefix=VALUE
 // TASKS: processes.mlir:[[#]]:3: error: gpu_async.collective: {{.*}}all_reduce<sum> of 4 f32 at {{.*}}: srun started 3 processes without an interface of MPI, so they do not meet; write srun --mpi=pmi2
 // VALUE: error: GPU_ASYNC_RANKS: '2' is not 1
-// SINGLE: gpu-runner: error: the launcher started 3 processes (SLURM_STEP_NUM_TASKS), and libmpich.so.12 finds one
+// SINGLE: gpu-runner: error: the launcher started 3 processes, and libmpich.so.12 finds one
 
 // Files of each rank, and several calls.
 // RUN: %openmpi 2 %{run} --repeat=3 --input=4xf32=1,1,1,%r --output=@%t.%%r.npy
@@ -88,7 +88,7 @@
 // RUN: env GPU_ASYNC_MPI_LIBRARY=nowhere.so not %mpich 2 %{run} --input=4xf32=0 2>&1 | FileCheck %s --check-prefix=NOWHERE
 // NOWHERE: gpu-runner: error: no MPI library; tried nowhere.so ({{.*}}). Set GPU_ASYNC_MPI_LIBRARY to the one of the launcher
 // RUN: env GPU_ASYNC_MPI_LIBRARY=libmpich.so.12 not %openmpi 2 %{run} --input=4xf32=0 2>&1 | FileCheck %s --check-prefix=LIBRARY
-// LIBRARY: gpu-runner: error: the launcher started 2 processes (OMPI_COMM_WORLD_SIZE), and libmpich.so.12 finds one: it is another MPI's. Set GPU_ASYNC_MPI_LIBRARY to the launcher's{{$}}
+// LIBRARY: gpu-runner: error: the launcher started 2 processes, and libmpich.so.12 finds one: it is another MPI's. Set GPU_ASYNC_MPI_LIBRARY to the launcher's{{$}}
 
 func.func @main(%x: memref<4xf32>) {
   %d = gpu.alloc () : memref<4xf32>

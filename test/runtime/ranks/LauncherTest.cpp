@@ -29,10 +29,8 @@ TEST(Launcher, None) {
   EXPECT_EQ(find(), "0 of 0, 0");
   EXPECT_EQ(findWhyNotAlone(), "");
   // Other tools set these, and a shell of Slurm is one task.
-  const Variables variables{{"RANK", "1"},
-                            {"WORLD_SIZE", "4"},
-                            {"PMIX_RANK", "0"},
-                            {"SLURM_NTASKS", "4"}};
+  const Variables variables{
+      {"RANK", "1"}, {"WORLD_SIZE", "4"}, {"SLURM_NTASKS", "4"}};
   EXPECT_EQ(find(), "0 of 0, 0");
   EXPECT_EQ(findWhyNotAlone(), "");
 }
@@ -59,7 +57,37 @@ TEST(Launcher, OfMPI) {
   for (const char *rank : {"4", "-1", "x", "1x", "4294967296"}) {
     const Variables variables{{"PMI_RANK", rank}, {"PMI_SIZE", "4"}};
     EXPECT_EQ(find(), "0 of 0, 0") << rank;
+    EXPECT_EQ(findWhyNotAlone(), "a launcher started this process, but "
+                                 "PMI_RANK is '" +
+                                     std::string(rank) +
+                                     "', and PMI_SIZE is '4'; "
+                                     "GPU_ASYNC_RANKS=1 lets each process run "
+                                     "alone");
   }
+  const Variables variables{{"PMIX_RANK", "1"}};
+  EXPECT_EQ(findWhyNotAlone().substr(0, 72),
+            "a launcher started this process, but PMIX_RANK is '1', and "
+            "SLURM_STEP_NU");
+}
+
+// torchrun may be in a job of MPI, and a job of MPI in a process of torchrun.
+TEST(Launcher, OneInTheOther) {
+  Variables variables{{torchrunVariable, "0"},
+                      {"RANK", "0"},
+                      {"WORLD_SIZE", "1"},
+                      {"PMI_RANK", "0"},
+                      {"PMI_SIZE", "1"}};
+  EXPECT_EQ(find(), "0 of 1, 0");
+  EXPECT_EQ(findWhyNotAlone(), "");
+  variables.set("PMI_SIZE", "3");
+  const std::string both =
+      "torchrun started one process, and a launcher of MPI 3; unset "
+      "TORCHELASTIC_RESTART_COUNT if this is one of the latter, or set "
+      "GPU_ASYNC_RANKS=1 to run alone";
+  EXPECT_EQ(find(), both);
+  EXPECT_EQ(findWhyNotAlone(), both);
+  variables.set("WORLD_SIZE", "2");
+  EXPECT_EQ(find(), "0 of 2, 0");
 }
 
 TEST(Launcher, OfTorch) {
