@@ -389,7 +389,7 @@ Error LocalSockets::Opening::findEnded() const {
   if (poll(files.data(), files.size(), 0) > 0)
     for (uint32_t rank = 0; rank < job.count; ++rank)
       if (files[rank].revents)
-        return endedEarly(rank);
+        return endedEarly(rank) + "; " + listMissing();
   return {};
 }
 

@@ -27,6 +27,8 @@ struct Peers::Page {
   pthread_mutex_t alive;      ///< robust
   char begun[2][1024];        ///< collectives: one is read, one is written
   std::atomic<uint32_t> last; ///< which one was begun last
+  char said[512];             ///< the error that it left with
+  std::atomic<bool> hasLeft;  ///< it makes no more collectives
 };
 
 /// Two processes that can name each other by pid have it in common.
@@ -116,6 +118,23 @@ void Peers::begin(const std::string &collective) {
   snprintf(page->begun[next], sizeof(page->begun[next]), "%s",
            collective.c_str());
   page->last.store(next, std::memory_order_release);
+}
+
+void Peers::leave(const std::string &error) {
+  if (!page)
+    return;
+  snprintf(page->said, sizeof(page->said), "%s", error.c_str());
+  page->hasLeft.store(true, std::memory_order_release);
+}
+
+bool Peers::hasLeft(uint32_t rank, std::string &said) const {
+  const auto found = peers.find(rank);
+  if (found == peers.end() || !found->second.page ||
+      !found->second.page->hasLeft.load(std::memory_order_acquire))
+    return false;
+  const Page &page = *found->second.page;
+  said.assign(page.said, strnlen(page.said, sizeof(page.said)));
+  return true;
 }
 
 /// Whether the thread that held it has ended. The mutex stays unusable, so that

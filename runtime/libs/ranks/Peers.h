@@ -45,6 +45,11 @@ public:
   bool isWatched(uint32_t rank) const;
   /// Writes down what this process has begun.
   void begin(const std::string &collective);
+  /// Writes down that this process makes no more collectives; empty: it ended
+  /// well. On any thread, once.
+  void leave(const std::string &error);
+  /// Whether the rank has done so. Messages of it may be lost.
+  bool hasLeft(uint32_t rank, std::string &said) const;
   /// Ranks that have died since the last call.
   std::vector<uint32_t> findDead();
   /// The last collective that the rank has begun, empty before the first one.

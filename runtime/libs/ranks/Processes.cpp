@@ -12,8 +12,10 @@
 
 #include <algorithm>
 #include <future>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <system_error>
 
@@ -409,6 +411,10 @@ void Processes::look() {
         abortAll(peers.describeDeath(rank));
       continue;
     }
+    if (std::string said; peers.hasLeft(rank, said)) {
+      setGone(peer, said.empty() ? Error() : failureOf(rank, said));
+      continue;
+    }
     setGone(peer, peers.describeDeath(rank));
     fprintf(stderr, "gpu-async: on rank %u: %s\n", mine, peer.goneWith.c_str());
     fflush(stderr);
@@ -575,6 +581,7 @@ void Processes::leave(uint32_t rank, const char *error) {
   isLeaving = true;
   if (error)
     leftWith = *error ? error : "an error without a text";
+  peers.leave(leftWith);
   if (nccl && error)
     abortAll(failureOf(mine, leftWith));
   changed.notify_all();
@@ -591,14 +598,28 @@ std::string Processes::describeRank(uint32_t rank) {
   if (!waiting || missing.empty())
     return (first.hasArrived ? "is at " : "has not ended its work before ") +
            describe(*first.part);
-  const uint32_t other = missing.front();
-  std::string text = "waits at " + describe(*first.part) + " for rank " +
-                     std::to_string(other);
+  // Others may wait themselves: the one that has begun fewest does not.
+  uint32_t other = missing.front();
+  std::optional<std::string> begun;
+  unsigned long fewest = ULONG_MAX;
+  for (uint32_t each : missing) {
+    const std::optional<std::string> last = peers.findLast(each);
+    const unsigned long number =
+        !last || last->empty() ? 0 : strtoul(last->c_str() + 1, nullptr, 10);
+    if (last && number < fewest) {
+      fewest = number;
+      other = each;
+      begun = last;
+    }
+  }
+  const std::string name = "rank " + std::to_string(other);
+  std::string text = "waits at " + describe(*first.part) + " for " + name;
   if (missing.size() > 1)
     text += " and " + std::to_string(missing.size() - 1) + " more";
-  if (const std::optional<std::string> begun = peers.findLast(other))
-    text += begun->empty() ? ", which has begun no collective"
-                           : ", which last began " + *begun;
+  if (begun)
+    text +=
+        (missing.size() > 1 ? "; " + name : ", which") +
+        (begun->empty() ? " has begun no collective" : " last began " + *begun);
   return text;
 }
 

@@ -62,7 +62,7 @@ func.func @host(%bad: i32) {
 
 // LATER: timed out after 3 s{{.*}}it waits at all_reduce<sum> of 1 i32 at {{.*}}hang.mlir:{{[0-9]+}} for rank 1, which last came to broadcast<0> of 1 i32 at {{.*}}hang.mlir:{{[0-9]+}} (on rank 0)
 // The same of processes.
-// PROCESSES: timed out after 5 s{{.*}}it waits at all_reduce<sum> of 1 i32 at {{.*}}hang.mlir:{{[0-9]+}} for rank 1{{( and 1 more)?}}, which last began #1 broadcast<0> of 1 i32 at {{.*}}hang.mlir:{{[0-9]+}} (on rank 0)
+// PROCESSES: timed out after 5 s{{.*}}it waits at all_reduce<sum> of 1 i32 at {{.*}}hang.mlir:{{[0-9]+}} for rank 1{{, which| and 1 more; rank 1}} last began #1 broadcast<0> of 1 i32 at {{.*}}hang.mlir:{{[0-9]+}} (on rank 0)
 // NEVER: timed out after 5 s{{.*}}it waits at barrier at {{.*}}hang.mlir:{{[0-9]+}} for rank 1, which has begun no collective (on rank 0)
 func.func @later(%bad: i32) {
   %c0 = arith.constant 0 : index
