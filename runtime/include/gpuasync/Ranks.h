@@ -73,10 +73,10 @@ GPUASYNC_API int32_t gpuasync_ranks_renew(gpuasync_ranks *ranks)
 GPUASYNC_API gpuasync_status *
 gpuasync_ranks_describe(gpuasync_ranks *ranks, uint32_t rank) GPUASYNC_NOEXCEPT;
 
-/// Waits until all ranks have left. GPUASYNC_DRIVER_ERROR says which one
-/// failed. On GPUs only its success says that all calls have been right: ranks
-/// that differ may be found after their calls. For ranks of
-/// gpuasync_ranks_join, once this rank has left. Thread safe.
+/// Waits until all ranks have left, those of this process too.
+/// GPUASYNC_DRIVER_ERROR says which one failed. On GPUs only its success says
+/// that all calls have been right: ranks that differ may be found after their
+/// calls. Thread safe.
 GPUASYNC_API gpuasync_status *
 gpuasync_ranks_wait(gpuasync_ranks *ranks) GPUASYNC_NOEXCEPT;
 

@@ -376,6 +376,7 @@ void Threads::leave(uint32_t rank, const char *error) {
   if (rank >= left.size() || left[rank].isGone)
     return;
   left[rank].isGone = true;
+  changed.notify_all();
   keepError(left[rank].failure, said);
   for (const auto &group : groups) {
     auto found = std::find(group->members.begin(), group->members.end(), rank);
@@ -411,6 +412,20 @@ bool Threads::renew() {
   for (Left &each : left)
     each = Left();
   return true;
+}
+
+Error Threads::wait() {
+  std::unique_lock<std::mutex> lock(mutex);
+  changed.wait(lock, [&] {
+    return std::all_of(left.begin(), left.end(),
+                       [](const Left &each) { return each.isGone; });
+  });
+  if (!failure.empty())
+    return failure;
+  for (const Left &each : left)
+    if (!each.failure.empty())
+      return each.failure;
+  return {};
 }
 
 void Threads::close() {

@@ -64,6 +64,7 @@ public:
   void leave(uint32_t rank, const char *error) override;
   std::string describeRank(uint32_t rank) override;
   bool renew() override;
+  Error wait() override;
   void close() override;
 
 private:
@@ -98,7 +99,7 @@ private:
                            uint32_t position, Call &call);
 
   std::mutex mutex;
-  std::condition_variable changed; ///< on GPUs
+  std::condition_variable changed;
   std::vector<std::unique_ptr<Group>> groups;
   std::vector<Left> left; ///< by rank
   Error failure;          ///< on GPUs: of the first group that failed

@@ -111,7 +111,7 @@ public:
   /// these.
   virtual bool renew() { return false; }
   /// Waits until all ranks have left; says which one failed.
-  virtual Error wait() { return "these ranks are of one process"; }
+  virtual Error wait() = 0;
   /// Fails what is open.
   virtual void close() = 0;
 
