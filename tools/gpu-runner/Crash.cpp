@@ -142,7 +142,8 @@ static void onSignal(int signal, siginfo_t *info, void *context) {
     for (;;)
       pause();
   }
-  bool atAddress = signal == SIGSEGV || signal == SIGBUS;
+  // Libraries that catch a fault send it again, without its address.
+  bool atAddress = (signal == SIGSEGV || signal == SIGBUS) && info->si_code > 0;
   char where[64] = "";
   if (atAddress)
     std::snprintf(where, sizeof(where), " at address %p", info->si_addr);

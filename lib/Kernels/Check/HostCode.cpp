@@ -49,6 +49,7 @@ private:
   void tell(WorkOpInterface op, Value operand, bool reads, bool writes);
 
   KernelTable effects;
+  unsigned uniforms = 0;
 };
 } // namespace
 
@@ -249,7 +250,10 @@ void HostInstrumenter::instrumentUniform(UniformOp op) {
   Value size = SizeOp::create(builder, loc, FlatSymbolRefAttr());
   call("gpuasync_check_uniform", Type(),
        {toI64(rank), toI64(size), value, constant(i32, kind),
-        getSite(op, op->getName().getStringRef())});
+        // Two of them may be at one place of the source.
+        getSite(
+            op,
+            (op->getName().getStringRef() + " " + Twine(uniforms++)).str())});
 }
 
 bool HostInstrumenter::instrumentOther(Operation *op) {

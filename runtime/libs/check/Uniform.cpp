@@ -86,12 +86,16 @@ extern "C" void gpuasync_check_uniform(int64_t rank, int64_t size,
   if (rank < 0 || rank >= size || gpuasync_process_forked() ||
       !findOther(rank, size, bits, site, other))
     return;
+  std::string mine = describe(bits, kind), others = describe(other.bits, kind);
+  if (mine == others) { // NaNs
+    mine = describe(bits, GPUASYNC_CHECK_BITS);
+    others = describe(other.bits, GPUASYNC_CHECK_BITS);
+  }
   const std::string place = siteLine(site, 0);
   Checker::get().report(
       Kind::Uniform, place, "",
-      errorAt(place,
-              "gpu_async.uniform is not the same on all ranks: it is " +
-                  describe(bits, kind) + " on rank " + std::to_string(rank) +
-                  ", and " + describe(other.bits, kind) + " on rank " +
-                  std::to_string(other.rank) + ", in " + siteLine(site, 2)));
+      errorAt(place, "gpu_async.uniform is not the same on all ranks: it is " +
+                         mine + " on rank " + std::to_string(rank) + ", and " +
+                         others + " on rank " + std::to_string(other.rank) +
+                         ", in " + siteLine(site, 2)));
 }
