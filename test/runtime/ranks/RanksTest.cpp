@@ -558,6 +558,87 @@ TEST(Ranks, FailureOfAKernel) {
   contains(messages[1], "rank 0 failed: ");
 }
 
+// Rows and columns of ranks whose orders are drawn: some are of one text, and
+// in others ranks wait for each other. All end.
+TEST(Ranks, RandomOrders) {
+  std::mt19937 random(testSeed());
+  const auto draw = [&](uint32_t count) { return random() % count; };
+  uint32_t circles = 0;
+  for (int round = 0; round < 40; ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    const uint32_t rows = 2 + draw(2), columns = 2, count = rows * columns;
+    std::vector<uint32_t> byRow(count), byColumn(count);
+    for (uint32_t i = 0; i < count; ++i) {
+      byRow[i] = i;
+      byColumn[i] = i % rows * columns + i / rows;
+    }
+    const gpuasync_group groups[] = {{"row", count, columns, byRow.data()},
+                                     {"column", count, rows, byColumn.data()}};
+    // Each has as many of both; 0 is a row's.
+    std::vector<uint32_t> text(2 + 2 * draw(4));
+    for (size_t i = 0; i < text.size(); ++i)
+      text[i] = i % 2;
+    std::shuffle(text.begin(), text.end(), random);
+    std::vector<std::vector<uint32_t>> orders(count, text);
+    if (draw(4))
+      for (auto &order : orders)
+        if (!draw(3))
+          std::shuffle(order.begin(), order.end(), random);
+    std::vector<std::vector<bool>> waits(count);
+    for (uint32_t rank = 0; rank < count; ++rank)
+      for (size_t i = 0; i < text.size(); ++i)
+        waits[rank].push_back(!draw(3));
+
+    // Whatever can take place does.
+    std::vector<size_t> at(count);
+    for (bool goesOn = true; goesOn;) {
+      goesOn = false;
+      for (const gpuasync_group &group : groups)
+        for (uint32_t first = 0; first < count; first += group.size) {
+          const uint32_t *members = group.members + first;
+          const auto wants = [&](uint32_t rank) {
+            return at[rank] < text.size() &&
+                   &groups[orders[rank][at[rank]]] == &group;
+          };
+          if (!std::all_of(members, members + group.size, wants))
+            continue;
+          for (uint32_t i = 0; i < group.size; ++i)
+            ++at[members[i]];
+          goesOn = true;
+        }
+    }
+    const bool ends = std::all_of(
+        at.begin(), at.end(), [&](size_t each) { return each == text.size(); });
+
+    World world(count);
+    auto messages = world.run([&](uint32_t rank, FrameScope &frame) {
+      gpuasync_stream *stream = frame.stream();
+      for (size_t i = 0; i < text.size(); ++i) {
+        gpuasync_collective what = makeCollective(GPUASYNC_BARRIER, 0);
+        what.group = &groups[orders[rank][i]];
+        enqueue(frame, stream, what, nullptr, 0, nullptr, 0);
+        if (waits[rank][i])
+          (void)frame.wait({stream});
+      }
+      (void)frame.wait({stream});
+      frame.destroy(stream);
+    });
+    circles += !ends;
+    if (ends) {
+      EXPECT_EQ(messages, std::vector<std::string>(count));
+      continue;
+    }
+    EXPECT_TRUE(std::any_of(
+        messages.begin(), messages.end(),
+        [](const std::string &message) {
+          return message.find("the ranks wait for each other: rank ") !=
+                 std::string::npos;
+        }))
+        << messages[0];
+  }
+  EXPECT_GT(circles, 0u);
+}
+
 TEST(Ranks, WrongArguments) {
   const auto expectError = [](gpuasync_collective what, int64_t toCount,
                               int64_t fromCount, int64_t distance,
