@@ -24,7 +24,7 @@
 // RUN: %{check} --ranks=4
 // RUN: %{check} --ranks=1
 // RUN: %{check}
-// RUN: %if mpich %{ mpiexec.hydra -n 2 %{check} %}
+// RUN: %if mpich && !sanitizer %{ mpiexec.hydra -n 2 %{check} %}
 
 // REDEFINE: %{e} = race
 // REDEFINE: %{inputs} =
