@@ -405,14 +405,13 @@ void Processes::look() {
       if (!hearNext(rank))
         std::this_thread::sleep_for(milliseconds(1));
     peer.isDead = true;
+    // It has said so, but the message may be lost.
+    if (std::string said; !peer.isGone && peers.hasLeft(rank, said))
+      setGone(peer, said.empty() ? Error() : failureOf(rank, said));
     if (peer.isGone) {
       std::lock_guard<std::mutex> lock(mutex);
       if (nccl && !peer.hasEnded) // its work may not have ended
         abortAll(peers.describeDeath(rank));
-      continue;
-    }
-    if (std::string said; peers.hasLeft(rank, said)) {
-      setGone(peer, said.empty() ? Error() : failureOf(rank, said));
       continue;
     }
     setGone(peer, peers.describeDeath(rank));
