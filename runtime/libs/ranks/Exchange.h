@@ -46,8 +46,8 @@ public:
   /// come with the same one, and all has been checked.
   Error run(const Part &part, uint32_t position, uint32_t count,
             Channel &channel);
-  /// Leaves the memory of receives that may still be written.
-  void abandon() { (void)staging.release(); }
+  /// Gives the memory of receives that may still be written.
+  std::unique_ptr<char[]> abandon() { return std::move(staging); }
 
 private:
   char *reserve(size_t bytes);
