@@ -257,9 +257,8 @@ void StreamAssignment::planRegionOp(Operation *op, BlockPlan &parent) {
   // Of the strand added last, in a block.
   auto bind = [&](unsigned block) -> Binding & {
     unsigned strand = plan.carried.size() - 1;
-    for (Binding &binding : bindings[block])
-      if (binding.strand == strand)
-        return binding;
+    if (!bindings[block].empty() && bindings[block].back().strand == strand)
+      return bindings[block].back();
     return bindings[block].emplace_back(Binding{strand, {}, {}});
   };
   SmallVector<CarriedToken> all;
@@ -340,10 +339,14 @@ void StreamAssignment::planRegionOp(Operation *op, BlockPlan &parent) {
   // What a strand needs before its first op, and whether the host has waited
   // for all of it when the region ends.
   SmallVector<bool> isKnown(numAll, false), isDone(numAll, true);
+  llvm::DenseSet<Value> comeIn;
   for (const CarriedToken &carried : all)
-    for (unsigned strand = 0; carried.init && strand < numBound; ++strand)
-      if (llvm::is_contained(plan.carried[strand], carried.names.front()))
-        isKnown[strand] = true;
+    if (carried.init)
+      comeIn.insert(carried.names.front());
+  for (unsigned strand = 0; strand < numBound; ++strand)
+    isKnown[strand] = llvm::any_of(plan.carried[strand], [&](Value point) {
+      return comeIn.contains(point);
+    });
   for (auto [block, strandOf] : llvm::zip_equal(plan.blocks, plan.strandOf)) {
     SmallVector<unsigned> hostWaits;
     for (unsigned node = 0; node < block->graph.size(); ++node)
