@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the `main` of --emit=exe does under torchrun, mpirun or srun, if its
+// The `main` of --emit=exe under torchrun, mpirun or srun, if its
 // program has collectives: each process is a rank.
 //===----------------------------------------------------------------------===//
 

@@ -61,7 +61,7 @@ static std::string describe(uint64_t bits, uint32_t kind) {
   return text;
 }
 
-/// What another rank had; false: nothing else.
+/// Finds what another rank had; false: nothing else.
 static bool findOther(int64_t rank, int64_t size, uint64_t bits,
                       const char *site, Value &other) {
   Uniforms &all = uniforms();

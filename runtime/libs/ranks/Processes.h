@@ -49,7 +49,7 @@ public:
   void arrive(const Arrival &arrival, const char *error) override;
   /// Returns when the others will hear of it, or after a second.
   void leave(uint32_t rank, const char *error) override;
-  /// Of its own rank only.
+  /// Knows its own rank only.
   std::string describeRank(uint32_t rank) override;
   Error wait() override;
   /// Returns when all ranks have come to it. After an error of this one it
