@@ -45,9 +45,6 @@ APART = ["quick", "rocm"]
 # Without a name.
 DEFAULT = ["runtime", "compiler", "example", "embed", "tsan", "asan"]
 
-# Compiled in release only (test/runtime/CMakeLists.txt says why).
-NOT_SANITIZED = {"test/runtime/hip-on-cuda/HipOnCudaTest.cpp"}
-
 # What the work of slowness() takes on a quiet machine.
 QUIET_SECONDS = 0.55
 # The limit of a test of CTest on a quiet machine. Only a hang comes near it.
@@ -104,8 +101,7 @@ def unnamed(build, source=root):
         if not path.is_file() or "Inputs" in path.parts or "__pycache__" in path.parts:
             continue
         name, real = path.relative_to(source), os.path.realpath(path)
-        if path.name.endswith("Test.cpp") and real not in compiled \
-                and not (preset != "release" and name.as_posix() in NOT_SANITIZED):
+        if path.name.endswith("Test.cpp") and real not in compiled:
             found.append("%s is compiled into no program" % name)
         elif path.suffix in (".mlir", ".test", ".ll", ".txt") and real not in seen \
                 and re.search(r"^\W*RUN:", path.read_text(errors="replace"), re.M):
