@@ -26,7 +26,7 @@ import jaxlib.mlir._mlir_libs._stablehlo as stablehlo_library
 from jaxlib.mlir import ir, passmanager
 from jaxlib.mlir.dialects import arith, scf
 
-from . import collectives, constants, fourier, host_calls, loops, numerics, places, shards, uniform
+from . import collectives, constants, fourier, host_calls, loops, numerics, overlap, places, shards, uniform
 
 # jaxlib looks for the Python module of a dialect at each operation of it, and has none for these.
 for dialect in ("bufferization", "complex", "index", "linalg", "shape", "tensor"):
@@ -828,6 +828,8 @@ def lower_module(module, by_value=(), calls=None, gpu=False, lines=None, name="m
     exchanged.settle()
     if exchanged.ranks:
         uniform.Uniformity(exchanged, found.keys() if found else None).mark()
+    if exchanged.find():
+        overlap.hoist(module)
     exchanged.lower()
     widen_unsigned(module)
     lower_scans(module)
