@@ -29,6 +29,16 @@ protected:
   ~StreamMemory() = default;
 };
 
+/// Streams whose work begins before that of other streams.
+class StreamPriorities {
+public:
+  /// As Device::createStream.
+  virtual Status createUrgentStream(NativeStream &out) = 0;
+
+protected:
+  ~StreamPriorities() = default;
+};
+
 /// Words that a stream writes. With CapFlagWait.
 class CompletionFlags {
 public:
@@ -257,6 +267,7 @@ struct Extensions {
   StreamControl *control = nullptr;
   StreamGates *gates = nullptr;
   DeviceObserver *observer = nullptr;
+  StreamPriorities *priorities = nullptr;
 };
 
 } // namespace gpuasync

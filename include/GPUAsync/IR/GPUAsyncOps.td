@@ -420,15 +420,20 @@ def GPUAsync_StreamCreateOp : GPUAsync_Op<"stream.create", [
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "takes a stream from the context's pool";
   let description = [{
+    `urgent` says that the device begins what is on the stream before what is on
+    others, where it has priorities. It changes no order that ops keep.
+
     Legal: any number. Illegal: a path on which the stream is not destroyed, is
     destroyed twice, or is used afterwards.
 
     ```mlir
     %s = gpu_async.stream.create
+    %c = gpu_async.stream.create urgent
     ```
   }];
+  let arguments = (ins UnitAttr:$urgent);
   let results = (outs GPUAsync_Stream:$stream);
-  let assemblyFormat = "attr-dict";
+  let assemblyFormat = "(`urgent` $urgent^)? attr-dict";
 }
 
 def GPUAsync_StreamExternalOp : GPUAsync_Op<"stream.external", [

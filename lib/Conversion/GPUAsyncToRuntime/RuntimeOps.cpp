@@ -929,9 +929,10 @@ LogicalResult Lowering::lowerOther() {
         return success();
       })
       .Case([&](StreamCreateOp create) {
+        StringRef name = create.getUrgent() ? gpuasync_stream_create_urgent_name
+                                            : gpuasync_stream_create_name;
         replace(create.getStream(),
-                call(gpuasync_stream_create_name, ptr, {device(), site()})
-                    .getResult());
+                call(name, ptr, {device(), site()}).getResult());
         return success();
       })
       .Case([&](StreamExternalOp external) {

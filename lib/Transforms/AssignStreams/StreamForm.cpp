@@ -877,6 +877,9 @@ void StreamForm::placeStreams() {
     }
     create->moveBefore(first);
     create->setLoc(first->getLoc());
+    // Other ranks wait for collectives, and for what is before them.
+    cast<StreamCreateOp>(create).setUrgent(
+        llvm::any_of(value.getUsers(), llvm::IsaPred<CollectiveOp>));
     // Idle holds at the exit: behind the host wait, which may come later than
     // the last use of this stream by itself.
     bool idle = idleAtExit.size() > number && idleAtExit[number];

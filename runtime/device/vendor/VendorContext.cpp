@@ -83,6 +83,8 @@ Status VendorContext::resume() {
 Extensions VendorContext::extensionsOf(const VendorDriver &driver) {
   Extensions all;
   all.memory = this;
+  if (driver.table.streamCreateWithPriority && driver.table.streamPriorities)
+    all.priorities = this;
   all.flags = this;
   all.signals = this;
   all.graphs = this;

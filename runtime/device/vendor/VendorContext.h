@@ -38,6 +38,7 @@ struct VendorModule;
 
 class alignas(64) VendorContext final : public Device,
                                         StreamMemory,
+                                        StreamPriorities,
                                         CompletionFlags,
                                         CompletionSignals,
                                         DeviceGraphs,
@@ -61,6 +62,7 @@ public:
   Status resume() override;
 
   Status createStream(NativeStream &out) override;
+  Status createUrgentStream(NativeStream &out) override;
   void destroyStream(NativeStream stream) noexcept override;
   Status externalStream(void *native, NativeStream &out) override;
   Status captureState(NativeStream stream, CaptureState &out) override;

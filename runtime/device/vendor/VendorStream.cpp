@@ -19,6 +19,17 @@ Status VendorContext::createStream(NativeStream &out) {
   return Status();
 }
 
+Status VendorContext::createUrgentStream(NativeStream &out) {
+  OutsideCapture outside(driver);
+  int least = 0, greatest = 0;
+  RETURN_IF_ERROR(check(VENDOR_CALL(streamPriorities, &least, &greatest)));
+  StreamHandle stream = nullptr;
+  RETURN_IF_ERROR(made(VENDOR_CALL(streamCreateWithPriority, &stream,
+                                   StreamNonBlocking, greatest)));
+  out = stream;
+  return Status();
+}
+
 void VendorContext::destroyStream(NativeStream stream) noexcept {
   giveBack([&] { return VENDOR_CALL(streamDestroy, asStream(stream)); });
 }

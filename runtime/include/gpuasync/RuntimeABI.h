@@ -32,7 +32,7 @@ extern "C" {
 /// (upper 16 bits) or a newer minor one (lower 16 bits). What that takes stays
 /// where it is in every version: `program` of gpuasync_function, `abiVersion`,
 /// `name` and `slot` of gpuasync_program.
-#define GPUASYNC_ABI_VERSION UINT32_C(0x00030000)
+#define GPUASYNC_ABI_VERSION UINT32_C(0x00030001)
 
 /// The first member of each struct that a caller of the runtime fills or reads:
 /// the size of the struct as the caller knows it. The runtime reads and writes
@@ -381,6 +381,12 @@ GPUASYNC_API void gpuasync_host_assert_fail(gpuasync_frame *frame,
 GPUASYNC_API gpuasync_stream *
 gpuasync_stream_create(gpuasync_frame *frame, uint32_t device,
                        uint32_t site) GPUASYNC_NOEXCEPT;
+
+/// The same, of a stream whose work the device begins before that of others, if
+/// the device has priorities. Since 3.1.
+GPUASYNC_API gpuasync_stream *
+gpuasync_stream_create_urgent(gpuasync_frame *frame, uint32_t device,
+                              uint32_t site) GPUASYNC_NOEXCEPT;
 
 /// Wraps a caller's stream: a CUstream, hipStream_t, or on the cpu device a
 /// gpuasync_stream made by gpuasync_context_stream_create. Null is legal and
@@ -925,6 +931,7 @@ GPUASYNC_API uint32_t gpuasync_abi_version(void) GPUASYNC_NOEXCEPT;
   X(gpuasync_frame_fail)                                                       \
   X(gpuasync_host_assert_fail)                                                 \
   X(gpuasync_stream_create)                                                    \
+  X(gpuasync_stream_create_urgent)                                             \
   X(gpuasync_stream_external)                                                  \
   X(gpuasync_stream_native)                                                    \
   X(gpuasync_stream_destroy)                                                   \

@@ -90,6 +90,15 @@ static gpuasync_stream *streamCreate(gpuasync_frame *frame, uint32_t device,
   return stream;
 }
 
+static gpuasync_stream *streamCreateUrgent(gpuasync_frame *frame,
+                                           uint32_t device,
+                                           uint32_t site) noexcept {
+  gpuasync_stream *stream = gpuasync_stream_create_urgent(frame, device, site);
+  if (stream)
+    checker().order.createStream(stream, frame);
+  return stream;
+}
+
 static gpuasync_stream *streamExternal(gpuasync_frame *frame, uint32_t device,
                                        void *native, uint32_t site) noexcept {
   gpuasync_stream *stream =
@@ -522,6 +531,7 @@ extern "C" void *gpuasync_check_find(const char *name) noexcept {
       GPUASYNC_ENTRY(gpuasync_frame_leave, &frameLeave),
       GPUASYNC_ENTRY(gpuasync_frame_leave_or_abort, &frameLeaveOrAbort),
       GPUASYNC_ENTRY(gpuasync_stream_create, &streamCreate),
+      GPUASYNC_ENTRY(gpuasync_stream_create_urgent, &streamCreateUrgent),
       GPUASYNC_ENTRY(gpuasync_stream_external, &streamExternal),
       GPUASYNC_ENTRY(gpuasync_stream_native, &streamNative),
       GPUASYNC_ENTRY(gpuasync_stream_destroy, &streamDestroy),

@@ -155,7 +155,8 @@ Status Capture::takeStream(Frame &frame, Stream *&out) {
   LeftStreams &left = leftStreamsOf(context);
   Stream *stream = left.take(id);
   if (!stream)
-    RETURN_IF_ERROR(context.streams.take(frame.first.slot, stream));
+    RETURN_IF_ERROR(
+        context.streams.take(frame.first.slot, /*isUrgent=*/false, stream));
   Status status =
       frame.first.device->streamWaitEvent(stream->native, start->native);
   if (!status.ok()) {

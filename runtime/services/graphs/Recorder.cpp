@@ -273,7 +273,8 @@ void Recorder::dropItem() {
 
 /// A lane that was none gets a stream, which ends with the part.
 Status Recorder::takeOwn(uint32_t number, Stream *&out) {
-  RETURN_IF_ERROR(frame->first.context->streams.take(frame->first.slot, out));
+  RETURN_IF_ERROR(frame->first.context->streams.take(frame->first.slot,
+                                                     /*isUrgent=*/false, out));
   streams[number] = out;
   out->use = &frame->first;
   out->region = this;

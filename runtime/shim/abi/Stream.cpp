@@ -186,10 +186,9 @@ static Status waitForToken(gpuasync_event *handle) {
   return context.hostCopies->finishOrphans();
 }
 
-extern "C" {
-
-gpuasync_stream *gpuasync_stream_create(gpuasync_frame *memory, uint32_t device,
-                                        uint32_t siteIndex) noexcept {
+template <bool isUrgent>
+static gpuasync_stream *createStream(gpuasync_frame *memory, uint32_t device,
+                                     uint32_t siteIndex) {
   Stream *stream = nullptr;
   Frame::enter(memory, siteIndex, [&](Frame &frame, auto *) -> Status {
     DeviceUse *use = nullptr;
@@ -198,14 +197,28 @@ gpuasync_stream *gpuasync_stream_create(gpuasync_frame *memory, uint32_t device,
     if (!stream && frame.ended.count >= 16)
       frame.reapEnded();
     if (!stream)
-      RETURN_IF_ERROR(frame.capture
-                          ? frame.capture->takeStream(frame, stream)
-                          : use->context->streams.take(use->slot, stream));
+      RETURN_IF_ERROR(frame.capture ? frame.capture->takeStream(frame, stream)
+                                    : use->context->streams.take(
+                                          isUrgent ? nullptr : use->slot,
+                                          isUrgent, stream));
     frame.take(*stream, *use);
     use->slot->counters.streams.create();
     return Status();
   });
   return stream;
+}
+
+extern "C" {
+
+gpuasync_stream *gpuasync_stream_create(gpuasync_frame *memory, uint32_t device,
+                                        uint32_t siteIndex) noexcept {
+  return createStream</*isUrgent=*/false>(memory, device, siteIndex);
+}
+
+gpuasync_stream *gpuasync_stream_create_urgent(gpuasync_frame *memory,
+                                               uint32_t device,
+                                               uint32_t siteIndex) noexcept {
+  return createStream</*isUrgent=*/true>(memory, device, siteIndex);
 }
 
 gpuasync_stream *gpuasync_stream_external(gpuasync_frame *memory,

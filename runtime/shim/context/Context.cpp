@@ -288,7 +288,7 @@ gpuasync_context_stream_create(gpuasync_context *context,
     if (!current.status.ok())
       return std::move(current.status);
     ThreadContext *slot = threadState().slotFor(context);
-    Status status = context->streams.take(nullptr, *out);
+    Status status = context->streams.take(nullptr, /*isUrgent=*/false, *out);
     if (!status.ok())
       return context->noteFault(std::move(status));
     context->streams.hold(*out, &embedder);

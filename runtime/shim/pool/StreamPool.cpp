@@ -26,13 +26,15 @@ StreamPool::~StreamPool() {
     delete stream;
 }
 
-Status StreamPool::take(ThreadContext *slot, Stream *&out) {
+Status StreamPool::take(ThreadContext *slot, bool isUrgent, Stream *&out) {
   if (slot && (out = slot->idleStreams.pop()))
     return Status();
+  StreamPriorities *priorities = context.driver->extensions.priorities;
+  isUrgent = isUrgent && priorities;
   std::unique_lock<std::mutex> lock(mutex);
-  if (!idle.first)
+  if (!idle[isUrgent].first)
     reapFirst(/*looks=*/4);
-  if ((out = idle.pop()))
+  if ((out = idle[isUrgent].pop()))
     return Status();
   Stream *stream = bare.pop();
   if (!stream) {
@@ -56,9 +58,11 @@ Status StreamPool::take(ThreadContext *slot, Stream *&out) {
   if (context.has(CapFlagWait))
     RETURN_IF_ERROR(takeFlag(lock, *stream));
   lock.unlock();
-  RETURN_IF_ERROR(context.driver->createStream(stream->native));
+  RETURN_IF_ERROR(isUrgent ? priorities->createUrgentStream(stream->native)
+                           : context.driver->createStream(stream->native));
   lock.lock();
   without.stream = nullptr;
+  stream->isUrgent = isUrgent;
   all.push_back(stream);
   context.physicalStreams.fetch_add(1, std::memory_order_relaxed);
   out = stream;
@@ -110,7 +114,7 @@ void StreamPool::give(ThreadContext *slot, Stream *stream, bool idle) {
   if (idle) {
     stream->timeline.finish();
     context.hostCopies->reap(*stream, /*idle=*/true);
-    if (slot && slot->idleStreams.count < maxIdlePerThread)
+    if (slot && !stream->isUrgent && slot->idleStreams.count < maxIdlePerThread)
       return slot->idleStreams.push(stream);
   }
   std::lock_guard<std::mutex> lock(mutex);
@@ -129,8 +133,9 @@ void StreamPool::takeBack(ThreadContext &slot) {
 
 /// The mutex is held, as in the next.
 void StreamPool::keepIdle(Stream *stream) {
-  if (idle.count < maxIdle)
-    return idle.push(stream);
+  Stack<Stream> &same = idle[stream->isUrgent];
+  if (same.count < maxIdle)
+    return same.push(stream);
   retired.push(stream);
   context.retiredCount.fetch_add(1, std::memory_order_relaxed);
 }
@@ -342,7 +347,7 @@ void StreamPool::destroy(bool alive) {
   {
     std::lock_guard<std::mutex> lock(mutex);
     destroyed = true;
-    idle = retired = {};
+    idle[0] = idle[1] = retired = {};
     pending = {};
   }
   for (Stream *stream : all) {

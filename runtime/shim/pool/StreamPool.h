@@ -99,7 +99,8 @@ struct alignas(64) gpuasync_stream {
   gpuasync::OpenFrame *frame = nullptr; ///< the owner; null in the pool
   gpuasync::DeviceUse *use = nullptr;   ///< the owner's of `context`
   gpuasync_stream *previous = nullptr, *next = nullptr;
-  const bool external; ///< a wrapper: native is not ours
+  const bool external;   ///< a wrapper: native is not ours
+  bool isUrgent = false; ///< its work begins before that of others
   const gpuasync::StreamHolder *holder = nullptr; ///< null: nobody
   /// A call has ended without its work here, which uses the call's memory.
   bool isAbandoned = false;
@@ -212,7 +213,8 @@ public:
   StreamPool(const StreamPool &) = delete;
   ~StreamPool();
 
-  Status take(ThreadContext *slot, Stream *&out);
+  /// `isUrgent`: where the device has priorities. No thread keeps such ones.
+  Status take(ThreadContext *slot, bool isUrgent, Stream *&out);
   /// `slot` null: to those of all threads. `idle`: all its work is known to be
   /// done. Also for wrappers.
   void give(ThreadContext *slot, Stream *stream, bool idle);
@@ -271,7 +273,7 @@ private:
   ContextPools &context;
   std::mutex mutex;
   bool destroyed = false; ///< what comes back is the driver's no more
-  Stack<Stream> idle;
+  Stack<Stream> idle[2];  ///< the second: urgent ones
   Queue<Stream> pending;
   Stack<Stream> retired; ///< to be destroyed
   /// Their native streams were: timepoints know them, so they serve again.

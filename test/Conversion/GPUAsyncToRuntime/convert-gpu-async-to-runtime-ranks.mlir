@@ -12,7 +12,7 @@ gpu_async.group @pairs ranks [[5, 0], [1, 4], [3, 2]]
 gpu_async.group @unused grid [6] axes [0]
 
 // CHECK-LABEL: llvm.func @collectives(
-// CHECK:         %[[S:.+]] = llvm.call @gpuasync_stream_create(%[[FRAME:[^,]+]],
+// CHECK:         %[[S:.+]] = llvm.call @gpuasync_stream_create_urgent(%[[FRAME:[^,]+]],
 // CHECK:         %[[TABLE:.+]] = llvm.mlir.addressof @[[$REDUCE:_gpuasync_collective(_[0-9]+)?]] :
 // CHECK:         %[[BYTES:.+]] = llvm.call @gpuasync_extent(
 // CHECK:         %[[COUNT:.+]] = llvm.lshr %[[BYTES]], %{{.+}} : i64
@@ -41,7 +41,7 @@ gpu_async.group @unused grid [6] axes [0]
 // CHECK-NEXT:    %[[ZERO2:.+]] = llvm.mlir.constant(0 : i64)
 // CHECK:         llvm.call @gpuasync_collective_enqueue(%{{.+}}, %[[BARRIER]], %[[NULL]], %[[ZERO]], %[[NULL2]], %[[ZERO2]])
 func.func @collectives(%x: memref<?xf16, strided<[1], offset: ?>>, %y: memref<4xindex>, %z: memref<8xindex>, %w: memref<8xindex>) {
-  %s = gpu_async.stream.create
+  %s = gpu_async.stream.create urgent
   gpu_async.collective on %s id(4 after [3]) all_reduce<sum> group(@rows) %x, %x : memref<?xf16, strided<[1], offset: ?>>, memref<?xf16, strided<[1], offset: ?>> loc("step.mlir":7:3)
   // The same line again, as when a loop is unrolled.
   gpu_async.collective on %s id(5 after [4]) all_reduce<sum> group(@rows) %x, %x : memref<?xf16, strided<[1], offset: ?>>, memref<?xf16, strided<[1], offset: ?>> loc("step.mlir":7:3)

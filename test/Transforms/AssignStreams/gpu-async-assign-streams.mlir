@@ -237,6 +237,25 @@ func.func @phases(%x: memref<?xf32>) {
   return
 }
 
+// The stream of a collective begins its work before others.
+// CHECK-LABEL: func.func @beside_a_collective
+// CHECK: %[[C:.*]] = gpu_async.stream.create urgent{{$}}
+// CHECK: gpu_async.launch on %[[C]]
+// CHECK: gpu_async.collective on %[[C]]
+// CHECK: %[[S:.*]] = gpu_async.stream.create{{$}}
+// CHECK: gpu_async.launch on %[[S]]
+// ONE-LABEL: func.func @beside_a_collective
+// ONE: gpu_async.stream.create urgent
+func.func @beside_a_collective(%x: memref<4xf32>, %y: memref<?xf32>) {
+  %c1 = arith.constant 1 : index
+  %d = memref.cast %x : memref<4xf32> to memref<?xf32>
+  %a = gpu_async.launch async @k::@f blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%d : memref<?xf32>)
+  %r = gpu_async.collective async [%a] all_reduce<sum> %x, %x : memref<4xf32>, memref<4xf32>
+  %b = gpu_async.launch async @k::@f blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%y : memref<?xf32>)
+  gpu_async.wait [%r, %b]
+  return
+}
+
 // RUN: gpu-opt %s -gpu-async-assign-streams --remarks-filter=gpu-async-assign-streams --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=DECISION
 // DECISION: :{{[1-9][0-9]*:[0-9]+}}: remark: [Passed] Streams | Category:gpu-async-assign-streams | Function=fork_join | events=4, host-waits=1, streams=4, waits=6{{$}}
 // DECISION: :{{[1-9][0-9]*:[0-9]+}}: remark: [Passed] Streams | Category:gpu-async-assign-streams | Function=early_wait | events=1, host-waits=2, streams=1, waits=0{{$}}

@@ -244,6 +244,9 @@ void addFrameEntries(Table &table) {
   add("gpuasync_stream_create", [](World &, gpuasync_frame *f) {
     gpuasync_stream_create(f, 0, SITE("op"));
   });
+  add("gpuasync_stream_create_urgent", [](World &, gpuasync_frame *f) {
+    gpuasync_stream_create_urgent(f, 0, SITE("op"));
+  });
   add("gpuasync_stream_external", [](World &w, gpuasync_frame *f) {
     gpuasync_stream_external(f, 0, gpuasync_context_stream_native(w.callers),
                              SITE("op"));
@@ -372,6 +375,9 @@ Status callStandIns(World &w) {
   STAND_IN(gpuasync_frame_enter)(&inner, &w.second.function);
   gpuasync_stream *stream =
       STAND_IN(gpuasync_stream_create)(&inner, 0, SITE("op"));
+  gpuasync_stream *urgent =
+      STAND_IN(gpuasync_stream_create_urgent)(&inner, 0, SITE("op"));
+  STAND_IN(gpuasync_stream_destroy)(&inner, urgent, 0, SITE("op"));
   void *y = STAND_IN(gpuasync_alloc)(&inner, 0, stream, 4096, 0, SITE("op"));
   STAND_IN(gpuasync_memset)(&inner, stream, y, sizes, 4, 1024, SITE("op"));
   STAND_IN(gpuasync_host_register)(&inner, own, 4096, SITE("op"));

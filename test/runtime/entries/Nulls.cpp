@@ -103,6 +103,7 @@ std::vector<NullCall> makeCalls() {
   ENTRY(gpuasync_region_run, "-rmm", &w.frame, &fragment, nullptr, nullptr);
   ENTRY(gpuasync_region_add, "-rrr", &w.frame, nullptr, nullptr, nullptr);
   ENTRY(gpuasync_stream_create, "-", &w.frame, 0, 0);
+  ENTRY(gpuasync_stream_create_urgent, "-", &w.frame, 0, 0);
   ENTRY(gpuasync_stream_external, "-m", &w.frame, 0, nullptr, 0);
   ENTRY(gpuasync_stream_native, "-r", &w.frame, w.stream, 0);
   ENTRY(gpuasync_call_begin, "-r", &w.frame, &w.stream, 1, 0);

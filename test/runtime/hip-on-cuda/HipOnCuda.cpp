@@ -321,6 +321,13 @@ int hipModuleLaunchCooperativeKernel(FunctionHandle function, unsigned gridX,
 int hipStreamCreateWithFlags(StreamHandle *stream, unsigned flags) {
   return call(driver.cuStreamCreate, stream, flags);
 }
+int hipStreamCreateWithPriority(StreamHandle *stream, unsigned flags,
+                                int priority) {
+  return call(driver.cuStreamCreateWithPriority, stream, flags, priority);
+}
+int hipDeviceGetStreamPriorityRange(int *least, int *greatest) {
+  return call(driver.cuCtxGetStreamPriorityRange, least, greatest);
+}
 int hipStreamDestroy(StreamHandle stream) {
   return call(driver.cuStreamDestroy, stream);
 }

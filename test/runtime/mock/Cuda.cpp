@@ -428,6 +428,21 @@ int cuStreamCreate(Call &, StreamHandle *stream, unsigned flags) {
   return Success;
 }
 
+int cuStreamCreateWithPriority(Call &, StreamHandle *stream, unsigned flags,
+                               int priority) {
+  if (priority < -5 || priority > 0)
+    return InvalidValue;
+  Stream *made = nullptr;
+  if (int code = state().createStream(flags, flags == StreamNonBlocking, made))
+    return code;
+  *stream = to<StreamHandle>(static_cast<void *>(made));
+  return Success;
+}
+int cuCtxGetStreamPriorityRange(Call &, int *least, int *greatest) {
+  *least = 0;
+  *greatest = -5;
+  return Success;
+}
 int cuStreamDestroy(Call &, StreamHandle stream) {
   return state().destroyStream(stream);
 }

@@ -293,6 +293,22 @@ int hipStreamCreateWithFlags(Call &, StreamHandle *stream, unsigned flags) {
   *stream = to<StreamHandle>(static_cast<void *>(made));
   return Success;
 }
+
+int hipStreamCreateWithPriority(Call &, StreamHandle *stream, unsigned flags,
+                                int priority) {
+  if (priority < -5 || priority > 0)
+    return InvalidValue;
+  Stream *made = nullptr;
+  if (int code = state().createStream(flags, flags == StreamNonBlocking, made))
+    return code;
+  *stream = to<StreamHandle>(static_cast<void *>(made));
+  return Success;
+}
+int hipDeviceGetStreamPriorityRange(Call &, int *least, int *greatest) {
+  *least = 0;
+  *greatest = -5;
+  return Success;
+}
 int hipStreamDestroy(Call &, StreamHandle stream) {
   return state().destroyStream(stream);
 }

@@ -135,7 +135,7 @@ TEST(Versions, ProgramOfVersion1IsRefused) {
   function.program = reinterpret_cast<gpuasync_program *>(old);
   EXPECT_EQ(enterOld(&function, slot),
             "old.mlir:3:1: main: program 'old' was compiled for runtime ABI "
-            "1.2, this runtime has 3.0: compile it again");
+            "1.2, this runtime has 3.1: compile it again");
 }
 
 TEST(Versions, ProgramOfVersion2IsRefused) {
@@ -158,18 +158,18 @@ TEST(Versions, ProgramOfVersion2IsRefused) {
       memory.put(Function2{"main", "old.mlir", 3, 1, &program, nullptr, 0, 0});
   EXPECT_EQ(enterOld(reinterpret_cast<gpuasync_function *>(old), slot),
             "old.mlir:3:1: main: program 'old' was compiled for runtime ABI "
-            "2.4, this runtime has 3.0: compile it again");
+            "2.4, this runtime has 3.1: compile it again");
 }
 
 TEST(Versions, NewerProgramIsRefused) {
   void *slot = nullptr;
-  const gpuasync_program program = {0x00030001, 0,       "new", nullptr,
+  const gpuasync_program program = {0x00030002, 0,       "new", nullptr,
                                     &slot,      nullptr, 0,     0};
   const gpuasync_function function = {"main",  "new.mlir", 3, 1, &program,
                                       nullptr, 0,          0, 1, 0};
   EXPECT_EQ(enterOld(&function, slot),
             "new.mlir:3:1: main: program 'new' was compiled for runtime ABI "
-            "3.1, this runtime has 3.0: compile it again");
+            "3.2, this runtime has 3.1: compile it again");
 }
 
 //===----------------------------------------------------------------------===//

@@ -334,7 +334,7 @@ TEST(StreamPoolTest, PointsOfADestroyedStreamStayReached) {
     constexpr size_t keptIdle = 64;
     std::vector<Stream *> streams(keptIdle + 1);
     for (Stream *&stream : streams)
-      ASSERT_TRUE(pool.take(nullptr, stream).ok());
+      ASSERT_TRUE(pool.take(nullptr, /*isUrgent=*/false, stream).ok());
     Stream *gone = streams.back();
     gone->note(nullptr);
     const Timepoint old = gone->timeline.now();
@@ -349,7 +349,7 @@ TEST(StreamPoolTest, PointsOfADestroyedStreamStayReached) {
     EXPECT_EQ(old.position, gone->timeline.position());
 
     for (Stream *&stream : streams)
-      ASSERT_TRUE(pool.take(nullptr, stream).ok());
+      ASSERT_TRUE(pool.take(nullptr, /*isUrgent=*/false, stream).ok());
     EXPECT_EQ(streams.back(), gone);
     EXPECT_NE(gone->native, nullptr);
     gone->note(nullptr);
