@@ -6,6 +6,7 @@
 // group uses, as far as no tile of the root needs another tile of these.
 //===----------------------------------------------------------------------===//
 
+#include "ApartProducts.h"
 #include "BodyEffects.h"
 #include "Contraction.h"
 #include "GPUAsync/Decision.h"
@@ -25,7 +26,6 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -352,16 +352,6 @@ static void makeOneBlock(Group &group, IRRewriter &rewriter) {
   rewriter.replaceOp(root, loop.getResults());
 }
 
-/// The fill of zeros that a product's sums begin with; null: none. Of sums that
-/// begin with -0 a library may make 0.
-static linalg::FillOp findZeros(linalg::LinalgOp product) {
-  auto fill =
-      product.getDpsInitOperand(0)->get().getDefiningOp<linalg::FillOp>();
-  return fill && matchPattern(fill.value(), m_PosZeroFloat())
-             ? fill
-             : linalg::FillOp();
-}
-
 /// Leaves a product that is fused with nothing as it is, for a library. False,
 /// with nothing done, if it is none.
 static bool leaveProduct(Group &group, IRRewriter &rewriter) {
@@ -488,6 +478,8 @@ struct FormGroups : public gpuasync::impl::GPUAsyncFormGroupsBase<FormGroups> {
     for (linalg::LinalgOp op : all)
       dropWithoutIterations(rewriter, op);
     all.clear();
+    if (blas == BlasMode::Auto)
+      absorbTranspositions(rewriter, getOperation());
     getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (isa<scf::ForallOp, scf::ParallelOp>(op))
         return WalkResult::skip();
@@ -498,7 +490,11 @@ struct FormGroups : public gpuasync::impl::GPUAsyncFormGroupsBase<FormGroups> {
       // One of no loops in its body is a thread's.
       return WalkResult::skip();
     });
-    llvm::DenseSet<Operation *> taken;
+    llvm::DenseSet<Operation *> taken, apart;
+    if (blas == BlasMode::Auto)
+      for (linalg::LinalgOp op : all)
+        if (isApart(op, device))
+          apart.insert(op);
     SmallVector<Group> groups;
     for (auto [place, op] : llvm::enumerate(llvm::reverse(all))) {
       if (taken.contains(op))
@@ -506,7 +502,10 @@ struct FormGroups : public gpuasync::impl::GPUAsyncFormGroupsBase<FormGroups> {
       Group &group = groups.emplace_back(op, schedule);
       taken.insert(op);
       for (size_t i = all.size() - place - 1; i-- > 0;)
-        if (!taken.contains(all[i]) && group.add(all[i]))
+        if (!taken.contains(all[i]) && !apart.contains(all[i]) &&
+            (!apart.contains(op) ||
+             all[i].getOperation() == findZeros(op).getOperation()) &&
+            group.add(all[i]))
           taken.insert(all[i]);
     }
     // From the front, so that what a group uses is there.

@@ -487,7 +487,8 @@ def GPUAsyncFormGroups
     With `blas=auto` a matrix product that is a group by itself, or with the fill
     of zeros that it begins with, stays as it is if a library may compute it, with
     the attribute `gpu_async.product` and the sizes of its tiles, for
-    `gpu-async-call-products`.
+    `gpu-async-call-products`. It writes its result as a transposition behind it
+    would. Large products of f32 and f64 for a GPU are groups by themselves.
   }];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",
