@@ -298,7 +298,7 @@ static LogicalResult lookupGroup(Operation *op, FlatSymbolRefAttr name,
 }
 
 //===----------------------------------------------------------------------===//
-// RankOp, SizeOp
+// RankOp, SizeOp, UniformOp
 //===----------------------------------------------------------------------===//
 
 LogicalResult RankOp::verifySymbolUses(SymbolTableCollection &symbols) {
@@ -307,6 +307,11 @@ LogicalResult RankOp::verifySymbolUses(SymbolTableCollection &symbols) {
 }
 
 LogicalResult SizeOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  GroupOp group;
+  return lookupGroup(*this, getGroupAttr(), symbols, group);
+}
+
+LogicalResult UniformOp::verifySymbolUses(SymbolTableCollection &symbols) {
   GroupOp group;
   return lookupGroup(*this, getGroupAttr(), symbols, group);
 }

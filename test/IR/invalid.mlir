@@ -779,6 +779,14 @@ func.func @uniform_memory(%x: memref<4xf32>) {
 
 // -----
 
+func.func @uniform_group(%x: i32) -> i32 {
+  // expected-error @+1 {{names the group @g, which the program does not have: add 'gpu_async.group @g grid [...] axes [...]' to the module}}
+  %y = gpu_async.uniform %x group(@g) : i32
+  return %y : i32
+}
+
+// -----
+
 func.func @uniform_types(%x: i32) {
   // expected-error @+1 {{requires the same type for all operands and results}}
   %y = "gpu_async.uniform"(%x) : (i32) -> i64

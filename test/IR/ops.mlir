@@ -222,6 +222,8 @@ func.func @ranks(%x: memref<4xf32>, %y: memref<12xf32>, %b: memref<?x4xi1>, %o: 
   %p = gpu_async.size @pairs
   // CHECK: gpu_async.uniform %{{.*}} : index
   %u = gpu_async.uniform %r : index
+  // CHECK: gpu_async.uniform %{{.*}} group(@rows) : index
+  %w = gpu_async.uniform %r group(@rows) : index
   // CHECK: gpu_async.uniform %{{.*}} {here} : f32
   %f = memref.load %x[%n] : memref<4xf32>
   %g = gpu_async.uniform %f {here} : f32

@@ -440,3 +440,26 @@ func.func @returns() {
   }
   return
 }
+
+// -----
+
+// The same in each row, and not on all ranks, or in columns.
+gpu_async.group @rows grid [2, 2] axes [1]
+gpu_async.group @columns grid [2, 2] axes [0]
+func.func @uniform_in_rows(%x: memref<1xi1>) {
+  %c0 = arith.constant 0 : index
+  // expected-note @+1 {{since the value comes from 'memref.load' here}}
+  %v = memref.load %x[%c0] : memref<1xi1>
+  %same = gpu_async.uniform %v group(@rows) : i1
+  // expected-note @+1 {{ranks may part at this 'scf.if'}}
+  scf.if %same {
+    // expected-error @+1 {{may differ between ranks; move it out}}
+    gpu_async.collective barrier
+  }
+  // expected-note @+1 {{ranks may part at this 'scf.if'}}
+  scf.if %same {
+    // expected-error @+1 {{may differ between ranks of the group @columns}}
+    gpu_async.collective barrier group(@columns)
+  }
+  return
+}

@@ -74,6 +74,27 @@ func.func @uniform(%x: memref<1xi1>) {
   return
 }
 
+// Its word about rows.
+// CHECK-LABEL: func.func @uniform_in_rows
+func.func @uniform_in_rows(%x: memref<1xi1>, %b: i1) {
+  %c0 = arith.constant 0 : index
+  %v = memref.load %x[%c0] : memref<1xi1>
+  %same = gpu_async.uniform %v group(@rows) : i1
+  %both = arith.andi %same, %b : i1
+  scf.if %both {
+    // CHECK: gpu_async.collective barrier group(@rows)
+    gpu_async.collective barrier group(@rows)
+  }
+  // What all have in common, rows have, too.
+  %all = gpu_async.uniform %v : i1
+  %row = gpu_async.uniform %all group(@rows) : i1
+  scf.if %row {
+    gpu_async.collective barrier
+    gpu_async.collective barrier group(@rows)
+  }
+  return
+}
+
 // Until the largest is large enough; the memory gets something else afterwards.
 // CHECK-LABEL: func.func @until
 func.func @until() -> i32 {

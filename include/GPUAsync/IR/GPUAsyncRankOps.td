@@ -96,11 +96,13 @@ def GPUAsync_SizeOp : GPUAsync_Op<"size", [
 }
 
 def GPUAsync_UniformOp : GPUAsync_Op<"uniform", [
-    Pure, SameOperandsAndResultType]> {
-  let summary = "a value that all ranks have in common";
+    Pure, SameOperandsAndResultType,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "a value that ranks have in common";
   let description = [{
-    The operand. The program promises that it is the same on all ranks, so that
-    control flow around collectives may depend on it. gpu-runner --check compares
+    The operand. The program promises that it is the same on all ranks, or with
+    `group` on the ranks of each list, so that control flow around collectives,
+    or around those of the group, may depend on it. gpu-runner --check compares
     the values of ranks that are threads. Else nothing checks the promise.
 
     Legal: a value that gpu-async-check-collectives cannot prove to be the same.
@@ -110,11 +112,15 @@ def GPUAsync_UniformOp : GPUAsync_Op<"uniform", [
     ```mlir
     %v = memref.load %residual[] : memref<f32>
     %same = gpu_async.uniform %v : f32
+    %inRow = gpu_async.uniform %w group(@rows) : i1
     ```
   }];
-  let arguments = (ins AnyTypeOf<[AnySignlessIntegerOrIndex, AnyFloat]>:$value);
+  let arguments = (ins AnyTypeOf<[AnySignlessIntegerOrIndex, AnyFloat]>:$value,
+                       OptionalAttr<FlatSymbolRefAttr>:$group);
   let results = (outs AnyTypeOf<[AnySignlessIntegerOrIndex, AnyFloat]>:$result);
-  let assemblyFormat = "$value attr-dict `:` type($value)";
+  let assemblyFormat = [{
+    $value (`group` `(` $group^ `)`)? attr-dict `:` type($value)
+  }];
 }
 
 def GPUAsync_CollectiveOp : GPUAsync_WorkOp<"collective",

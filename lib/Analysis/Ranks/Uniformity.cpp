@@ -200,7 +200,11 @@ static bool makesOwnMemory(Operation *op, SymbolTableCollection &symbols) {
 
 void Uniformity::addComputation(Node &node) {
   Operation *op = node.op;
-  if (isa<SizeOp, UniformOp>(op))
+  if (isa<SizeOp>(op))
+    return;
+  // A promise about the lists of another group says nothing of this one's.
+  if (auto uniform = dyn_cast<UniformOp>(op);
+      uniform && (!uniform.getGroup() || uniform.getGroupAttr() == group))
     return;
   node.isComputation = true;
   node.isOpaque = isa<RankOp>(op) || !addAccesses(node);

@@ -45,11 +45,13 @@ private:
   void instrumentStart(Operation *op, const WorkAccess &access);
   void instrumentCall(func::CallOp op);
   void instrumentWork(WorkOpInterface op);
+  Value getList(GroupOp group, Value rank);
   void instrumentUniform(UniformOp op);
   void tell(WorkOpInterface op, Value operand, bool reads, bool writes);
 
   KernelTable effects;
   unsigned uniforms = 0;
+  llvm::DenseMap<Operation *, std::string> lists; ///< tables of groups
 };
 } // namespace
 
@@ -224,6 +226,30 @@ void HostInstrumenter::instrumentWork(WorkOpInterface op) {
       instrumentStart(op, access);
 }
 
+/// The number of the rank's list, of a table by rank.
+Value HostInstrumenter::getList(GroupOp group, Value rank) {
+  std::string &name = lists[group];
+  SmallVector<int64_t> members = group.getMembers();
+  auto type =
+      LLVM::LLVMArrayType::get(builder.getI32Type(), unsigned(members.size()));
+  if (name.empty()) {
+    SmallVector<int32_t> listOf(members.size());
+    for (auto [place, member] : llvm::enumerate(members))
+      listOf[size_t(member)] = int32_t(int64_t(place) / group.getListSize());
+    name = takeName("_gpuasync_check_lists_");
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&table->getRegion(0).front());
+    LLVM::GlobalOp::create(builder, group.getLoc(), type, /*isConstant=*/true,
+                           LLVM::Linkage::Internal, name,
+                           builder.getI32TensorAttr(listOf));
+  }
+  Value start = LLVM::AddressOfOp::create(builder, loc, pointer, name);
+  Value place = LLVM::GEPOp::create(builder, loc, pointer, i32, start,
+                                    ArrayRef<LLVM::GEPArg>{rank});
+  Value list = LLVM::LoadOp::create(builder, loc, i32, place);
+  return arith::ExtSIOp::create(builder, loc, i64, list);
+}
+
 /// Tells the checker what this rank has where all are to have the same.
 void HostInstrumenter::instrumentUniform(UniformOp op) {
   Type type = op.getType();
@@ -246,10 +272,18 @@ void HostInstrumenter::instrumentUniform(UniformOp op) {
                   : type.isF32() ? GPUASYNC_CHECK_F32
                   : type.isF64() ? GPUASYNC_CHECK_F64
                                  : GPUASYNC_CHECK_BITS;
+  FlatSymbolRefAttr name = op.getGroupAttr();
+  // First: it fails if the group is of another number of ranks.
+  Value position = RankOp::create(builder, loc, name);
   Value rank = RankOp::create(builder, loc, FlatSymbolRefAttr());
-  Value size = SizeOp::create(builder, loc, FlatSymbolRefAttr());
+  Value size = SizeOp::create(builder, loc, name);
+  Value list = constant(i64, -1);
+  if (name)
+    list = getList(SymbolTable::lookupNearestSymbolFrom<GroupOp>(op, name),
+                   toI64(rank));
   call("gpuasync_check_uniform", Type(),
-       {toI64(rank), toI64(size), value, constant(i32, kind),
+       {toI64(rank), list, toI64(position), toI64(size), value,
+        constant(i32, kind),
         // Two of them may be at one place of the source.
         getSite(
             op,

@@ -112,6 +112,14 @@ LLVM::CallOp Instrumenter::call(StringRef name, Type result,
   return LLVM::CallOp::create(builder, loc, callee, operands);
 }
 
+std::string Instrumenter::takeName(StringRef prefix) {
+  std::string name;
+  do
+    name = prefix.str() + std::to_string(symbols++);
+  while (SymbolTable::lookupSymbolIn(table, name));
+  return name;
+}
+
 /// "file:line:column", what the op is, and the function, as one text.
 Value Instrumenter::getSite(Operation *op, StringRef what) {
   std::string text;
@@ -122,9 +130,7 @@ Value Instrumenter::getSite(Operation *op, StringRef what) {
   os << "\n" << what << "\n@" << function.getName() << '\0';
   std::string &name = sites[text];
   if (name.empty()) {
-    do
-      name = "_gpuasync_check_site_" + std::to_string(symbols++);
-    while (SymbolTable::lookupSymbolIn(table, name));
+    name = takeName("_gpuasync_check_site_");
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(&table->getRegion(0).front());
     LLVM::GlobalOp::create(

@@ -72,6 +72,8 @@ protected:
   }
   LLVM::CallOp call(StringRef name, Type result, ValueRange operands);
   Value getSite(Operation *op, StringRef function);
+  /// A name that no symbol of the table has.
+  std::string takeName(StringRef prefix);
   Value toGeneric(Value address);
   /// The memref's own address, whatever its offset and rank.
   Value getBase(Value memref);

@@ -375,10 +375,11 @@ class Collectives:
         back = [each for dim in range(len(given)) for each in ((0, place(dim)) if dim == concat else (place(dim),))]
         return reshape(transpose(made, back), shape)
 
-    def promise(self, op, value):
-        """The number that a marked loop or branch depends on, as one that is the same on all ranks that meet in it."""
-        lines = ["%%r = gpu_async.uniform %%x : %s" % value.type]
-        return self.call(op, [value], value.type, lines)
+    def promise(self, op, value, groups):
+        """The number that a marked loop or branch depends on, as one that is the same on the ranks of each list of groups."""
+        for group in groups:
+            value = self.call(op, [value], value.type, ["%%r = gpu_async.uniform %%x%s : %s" % (group, value.type)])
+        return value
 
     def lower(self):
         for op in self.find():

@@ -65,7 +65,10 @@ def number_in(value):
 def condition_of(op, value, exchanged):
     """The number that a loop or branch depends on, of a tensor."""
     number = number_in(value)
-    return exchanged.promise(op, number) if uniform.MARK in op.attributes else number
+    if uniform.MARK not in op.attributes:
+        return number
+    groups = ir.ArrayAttr(op.attributes[uniform.MARK])
+    return exchanged.promise(op, number, [ir.StringAttr(each).value for each in groups])
 
 
 def lower_while(op, exchanged):

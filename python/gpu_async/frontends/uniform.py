@@ -4,8 +4,8 @@
 The compiler refuses a collective under control flow that may differ between the ranks that meet. Of arrays it knows
 little, since kernels have written them. Here each value has a number for each rank: where two numbers are equal, so are
 the values. Integers that are computed from constants and the rank's number are known themselves. A loop or branch whose
-condition is the same on all ranks that meet in it is marked, and `gpu_async.uniform` says so to the compiler. What is not
-known to be the same stays unmarked, and is refused.
+condition is the same on all ranks that meet in it is marked with their groups, and `gpu_async.uniform` says so to the
+compiler. What is not known to be the same stays unmarked, and the compiler decides.
 """
 
 from dataclasses import dataclass
@@ -77,7 +77,7 @@ class Uniformity:
     def mark(self):
         """Marks branches and loops."""
         found = [op for op in loops.operations(self.exchanged.module) if op.name in BRANCHES]
-        needed = [(op, lists) for op in found if (lists := self.lists_in(op, set()))]
+        needed = [(op, groups) for op in found if (groups := self.groups_in(op, set()))]
         if not needed:
             return
         self.changed = True
@@ -85,20 +85,14 @@ class Uniformity:
             self.changed = False
             for function in self.functions.values():
                 self.visit_block(function.regions[0].blocks[0])
-        # The compiler takes a marked value for one that all ranks have in common. Where only those that meet have, it does
-        # not see what follows from that, and nothing is left to it.
-        left, isPartial = [], False
-        for op, lists in needed:
+        for op, groups in needed:
             known = self.of(self.condition(op))
-            if not known or any(len({known.numbers[rank] for rank in each}) > 1 for each in lists):
-                left.append(op)
-            elif known.depends or not self.is_counted(op):
-                op.attributes[MARK] = ir.UnitAttr.get()
-                isPartial |= len(set(known.numbers)) > 1
-        if left and isPartial:
-            raise collectives.Refused(
-                "%s%s is around a collective, and ranks that meet there may part at it; compute its condition by jax.lax.pmax over "
-                "the axes of the collective" % (left[0].name, self.exchanged.place_of(left[0])))
+            if not known or any(len({known.numbers[rank] for rank in each}) > 1 for lists in groups for each in lists):
+                continue
+            if known.depends or not self.is_counted(op):
+                isOfAll = len(set(known.numbers)) == 1
+                names = [""] if isOfAll else sorted({self.exchanged.group_of(lists) for lists in groups})
+                op.attributes[MARK] = ir.ArrayAttr.get([ir.StringAttr.get(each) for each in names])
 
     def is_counted(self, op):
         """Whether the compiler knows the rounds of a loop without us: of one with a counter. A mark would hide that."""
@@ -118,17 +112,17 @@ class Uniformity:
             return [list(range(self.ranks))]
         return self.exchanged.lists_of(op)
 
-    def lists_in(self, op, seen):
-        """The ranks that meet in collectives under an operation."""
+    def groups_in(self, op, seen):
+        """The ranks that meet in collectives under an operation: lists of each."""
         found = []
         for inner in loops.operations(op):
             if inner.name in self.exchanged.MEETING:
-                found += self.lists_of(inner)
+                found.append(self.lists_of(inner))
             elif inner.name == "func.call":
                 name = ir.FlatSymbolRefAttr(inner.attributes["callee"]).value
                 if name in self.functions and name not in seen:
                     seen.add(name)
-                    found += self.lists_in(self.functions[name], seen)
+                    found += self.groups_in(self.functions[name], seen)
         return found
 
     def visit_block(self, block):

@@ -135,10 +135,12 @@ enum gpuasync_check_value {
   GPUASYNC_CHECK_BITS = 3 ///< of another float
 };
 
-/// A value that the program promises to be the same on all ranks; rank `rank`
-/// of `size` has `bits`. `kind` is of gpuasync_check_value. Ranks that are
-/// threads of this process are compared. Waits for no other rank.
-GPUASYNC_API void gpuasync_check_uniform(int64_t rank, int64_t size,
+/// A value that the program promises to be the same on all ranks of a list:
+/// rank `rank`, at `position` of list `list` of `size` ranks, has `bits`. List
+/// -1 has all ranks. `kind` is of gpuasync_check_value. Ranks that are threads
+/// of this process are compared. Waits for no other rank.
+GPUASYNC_API void gpuasync_check_uniform(int64_t rank, int64_t list,
+                                         int64_t position, int64_t size,
                                          uint64_t bits, uint32_t kind,
                                          const char *site) GPUASYNC_NOEXCEPT;
 /// Host code has allocated memory, or takes the address of a global variable.

@@ -23,9 +23,9 @@ struct Value {
   int64_t hadBy; ///< so many ranks
 };
 
-/// One gpu_async.uniform of the program.
+/// One gpu_async.uniform of the program, and one list of ranks.
 struct Place {
-  std::vector<uint64_t> times;       ///< that each rank has come
+  std::vector<uint64_t> times;       ///< that each rank has come, by position
   std::map<uint64_t, Value> pending; ///< by the time
 };
 
@@ -33,7 +33,7 @@ struct Uniforms {
   /// Ranks that are so much ahead of the last one are not compared with it.
   static constexpr size_t mostPending = 1 << 14;
   std::mutex mutex;
-  std::map<const char *, Place> places;
+  std::map<std::pair<const char *, int64_t>, Place> places;
 };
 } // namespace
 
@@ -62,14 +62,15 @@ static std::string describe(uint64_t bits, uint32_t kind) {
 }
 
 /// Finds what another rank had; false: nothing else.
-static bool findOther(int64_t rank, int64_t size, uint64_t bits,
-                      const char *site, Value &other) {
+static bool findOther(int64_t rank, int64_t list, int64_t position,
+                      int64_t size, uint64_t bits, const char *site,
+                      Value &other) {
   Uniforms &all = uniforms();
   std::lock_guard<std::mutex> lock(all.mutex);
-  Place &place = all.places[site];
-  if (place.times.size() <= static_cast<size_t>(rank))
-    place.times.resize(static_cast<size_t>(rank) + 1);
-  const uint64_t time = place.times[static_cast<size_t>(rank)]++;
+  Place &place = all.places[{site, list}];
+  if (place.times.size() <= static_cast<size_t>(position))
+    place.times.resize(static_cast<size_t>(position) + 1);
+  const uint64_t time = place.times[static_cast<size_t>(position)]++;
   auto [found, isFirst] = place.pending.try_emplace(time, Value{bits, rank, 0});
   other = found->second;
   if (++found->second.hadBy == size)
@@ -79,12 +80,13 @@ static bool findOther(int64_t rank, int64_t size, uint64_t bits,
   return !isFirst && other.bits != bits;
 }
 
-extern "C" void gpuasync_check_uniform(int64_t rank, int64_t size,
+extern "C" void gpuasync_check_uniform(int64_t rank, int64_t list,
+                                       int64_t position, int64_t size,
                                        uint64_t bits, uint32_t kind,
                                        const char *site) noexcept {
   Value other = {};
-  if (rank < 0 || rank >= size || gpuasync_process_forked() ||
-      !findOther(rank, size, bits, site, other))
+  if (position < 0 || position >= size || gpuasync_process_forked() ||
+      !findOther(rank, list, position, size, bits, site, other))
     return;
   std::string mine = describe(bits, kind), others = describe(other.bits, kind);
   if (mine == others) { // NaNs
@@ -94,8 +96,10 @@ extern "C" void gpuasync_check_uniform(int64_t rank, int64_t size,
   const std::string place = siteLine(site, 0);
   Checker::get().report(
       Kind::Uniform, place, "",
-      errorAt(place, "gpu_async.uniform is not the same on all ranks: it is " +
-                         mine + " on rank " + std::to_string(rank) + ", and " +
-                         others + " on rank " + std::to_string(other.rank) +
-                         ", in " + siteLine(site, 2)));
+      errorAt(place,
+              std::string("gpu_async.uniform is not the same on all ranks") +
+                  (list < 0 ? "" : " of a list") + ": it is " + mine +
+                  " on rank " + std::to_string(rank) + ", and " + others +
+                  " on rank " + std::to_string(other.rank) + ", in " +
+                  siteLine(site, 2)));
 }

@@ -26,6 +26,17 @@
 // RUN: %{check}
 // RUN: %if mpich && !sanitizer %{ mpiexec.hydra -n 2 %{check} %}
 
+// A promise about the lists of a group. Rows may come more or less often.
+// REDEFINE: %{e} = rows
+// REDEFINE: %{inputs} = --input=@%t.row.%r.npy --repeat=2
+// RUN: %python -c "import numpy as np; [np.save('%t.row.%%d.npy' %% r, np.array([r // 2 + 1], 'i4')) for r in range(4)]"
+// RUN: %{check} --ranks=4
+// REDEFINE: %{inputs} = --input=1xi32=%r
+// RUN: not %{check} --ranks=4 2>&1 | FileCheck %s --check-prefix=ROWS
+// ROWS: check.mlir:[[#]]:8: error: gpu_async.uniform is not the same on all ranks of a list: it is {{1 on rank 1, and 0 on rank 0|0 on rank 0, and 1 on rank 1|2 on rank 2, and 3 on rank 3|3 on rank 3, and 2 on rank 2}}, in @rows
+// RUN: not %{check} --ranks=2 2>&1 | FileCheck %s --check-prefix=COUNT
+// COUNT: is of 4 ranks, and the program runs on 2
+
 // REDEFINE: %{e} = race
 // REDEFINE: %{inputs} =
 // RUN: not %{check} --ranks=2 2>&1 | FileCheck %s --check-prefix=RACE --implicit-check-not=error:
@@ -66,6 +77,23 @@ func.func @uniform(%x: memref<1xi32>, %f: f32, %n: i32) {
     gpu.memset %d, %g : memref<4xf32>, f32
     gpu_async.collective all_reduce<sum> %d, %d : memref<4xf32>, memref<4xf32>
     gpu.dealloc %d : memref<4xf32>
+  }
+  return
+}
+
+gpu_async.group @row grid [2, 2] axes [1]
+func.func @rows(%x: memref<1xi32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %v = memref.load %x[%c0] : memref<1xi32>
+  %u = gpu_async.uniform %v group(@row) : i32
+  %n = arith.index_cast %u : i32 to index
+  scf.for %i = %c0 to %n step %c1 {
+    %one = gpu_async.uniform %u group(@row) : i32
+    %d = gpu.alloc () : memref<4xi32>
+    gpu.memset %d, %one : memref<4xi32>, i32
+    gpu_async.collective all_reduce<sum> group(@row) %d, %d : memref<4xi32>, memref<4xi32>
+    gpu.dealloc %d : memref<4xi32>
   }
   return
 }

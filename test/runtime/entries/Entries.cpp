@@ -842,7 +842,7 @@ void addCheck(Table &table) {
     return Status();
   });
   add("gpuasync_check_uniform", EntryCall::IsSilent, [](World &) {
-    gpuasync_check_uniform(0, 2, 3, GPUASYNC_CHECK_INTEGER, "a\nb\nc");
+    gpuasync_check_uniform(0, -1, 0, 2, 3, GPUASYNC_CHECK_INTEGER, "a\nb\nc");
     return Status();
   });
   add("gpuasync_check_start_of", EntryCall::IsSilent, [](World &w) {

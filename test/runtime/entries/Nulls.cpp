@@ -363,7 +363,7 @@ std::vector<NullCall> makeCalls() {
   ENTRY(gpuasync_check_host_pointer, "mmm", words, words, 4 << 8 | 2,
         "a\nb\nc");
   ENTRY(gpuasync_check_operand, "mm", words, words, 4 << 8 | 2, 1);
-  ENTRY(gpuasync_check_uniform, "m", 0, 2, 3, GPUASYNC_CHECK_INTEGER,
+  ENTRY(gpuasync_check_uniform, "m", 0, -1, 0, 2, 3, GPUASYNC_CHECK_INTEGER,
         "a\nb\nc");
   ENTRY(gpuasync_check_start_of, "mmm", words, words, "a\nb\nc");
   ENTRY(gpuasync_check_host_alloc, "mm", words, 64, "a\nb\nc");
