@@ -76,7 +76,12 @@ struct Hand {
     const char *named = getenv("GPU_ASYNC_NCCL_LIBRARY");
     void *nccl = dlopen(named ? named : "libnccl.so.2", RTLD_NOW);
     if (!driver || !nccl)
-      fail(dlerror());
+      fail(std::string("needs libcuda.so.1 and NCCL, which "
+                       "GPU_ASYNC_NCCL_LIBRARY may name; not there: ") +
+           (driver ? "" : "libcuda.so.1 ") +
+           (nccl    ? ""
+            : named ? named
+                    : "libnccl.so.2"));
     const auto find = [](void *library, auto &function, const char *name) {
       function = reinterpret_cast<std::decay_t<decltype(function)>>(
           dlsym(library, name));
@@ -143,6 +148,10 @@ static double since(steady_clock::time_point begin) {
 }
 
 int main(int argc, char **argv) {
+  for (int i = 1; i < argc; ++i)
+    if (atoi(argv[i]) < 1)
+      fail(std::string(argv[i]) +
+           " is no number; usage: ranks-bench [RANKS [ROUNDS]]");
   setenv("NCCL_NVLS_ENABLE", "0", 0);
   setenv("NCCL_P2P_DIRECT_DISABLE", "1", 0);
   const uint32_t count = argc > 1 ? uint32_t(atoi(argv[1])) : 2;

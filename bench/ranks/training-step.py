@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 
-parser = argparse.ArgumentParser()
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--ranks", type=int, default=2)
 parser.add_argument("--device", default="cuda")
 parser.add_argument("--layers", type=int, default=4)

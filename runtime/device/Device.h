@@ -34,6 +34,8 @@
 
 #include "device/Extensions.h"
 
+#include <atomic>
+
 namespace gpuasync {
 
 /// One open device: a context of the vendor's. Destroyed by the core after
@@ -52,6 +54,9 @@ public:
   /// The vendor's number of this context, which no later one at the same
   /// address has; 0 where addresses say it all.
   uint64_t generation = 0;
+  //===--- For who traces
+  /// The rank of a program that this device is; -1: none.
+  std::atomic<int64_t> rank{-1};
 
   //===--- The calling thread's current context (no context need be current)
 

@@ -7,6 +7,7 @@
 
 #include "device/cpu/CallerStack.h"
 #include "device/cpu/Scheduler.h"
+#include "shim/base/Clock.h"
 #include "shim/base/Settings.h"
 #include "shim/base/Uncancelled.h"
 #include "shim/command/Packed.h"
@@ -22,6 +23,7 @@
 #include <system_error>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 
 using namespace gpuasync;
 using namespace gpuasync::cpu;
@@ -63,7 +65,21 @@ public:
     return {&stream, stream.enqueued.load(std::memory_order_relaxed) + 1,
             stream.tenure};
   }
+  /// The timing of the arrival is to have the time until the opening, too.
+  void measure(Op &arrival) {
+    if (!arrival.timing || !(time = new (std::nothrow) GateTime))
+      return;
+    timing = std::exchange(arrival.timing, nullptr);
+    arrival.gateTime = time;
+  }
   void open(Status error) noexcept override {
+    if (timing) {
+      timing->end = nowNs();
+      const int64_t begin = time->begin.load(std::memory_order_relaxed);
+      timing->begin = begin ? begin : timing->end;
+      timing->known.store(true, std::memory_order_release);
+      time->release();
+    }
     if (!error.ok())
       stream.tenure->fail(locate(std::move(error), site), opening().position);
     scheduler.completeNow(stream, op);
@@ -77,6 +93,8 @@ private:
   Stream &stream;
   const gpuasync_site *site;
   Op *op;
+  DeviceTiming *timing = nullptr; ///< null: nobody wants to know
+  GateTime *time = nullptr;
 };
 
 class CpuContext final : public Device,
@@ -316,7 +334,9 @@ private:
   }
   Status launch(Stream &stream, const Command &command);
   /// The calling thread is Producing.
-  Status callHost(Stream &stream, const Command &command);
+  /// `gate`: closed by what arrives.
+  Status callHost(Stream &stream, const Command &command,
+                  CpuGate *gate = nullptr);
 
   Status finishWait(Scheduler::Wait result, StreamLease *tenure,
                     uint64_t position, bool &done) {
@@ -376,7 +396,8 @@ Status CpuContext::closeGate(NativeStream native, const Command::HostCall &call,
   Status status;
   try {
     const Producing producing(stream);
-    status = callHost(stream, Command(call, site, Command::Kind::Arrival));
+    status =
+        callHost(stream, Command(call, site, Command::Kind::Arrival), gate);
     if (status.ok())
       scheduler->enqueueWait(stream, gate->opening(), site);
   } catch (const std::bad_alloc &) {
@@ -389,8 +410,11 @@ Status CpuContext::closeGate(NativeStream native, const Command::HostCall &call,
   return status;
 }
 
-Status CpuContext::callHost(Stream &stream, const Command &command) {
+Status CpuContext::callHost(Stream &stream, const Command &command,
+                            CpuGate *gate) {
   Op *op = scheduler->makeOp(stream, command);
+  if (gate)
+    gate->measure(*op);
   if (!op->setParams(command.host.arguments, command.host.bytes)) {
     op->settleTiming();
     delete op;

@@ -186,6 +186,8 @@ void Scheduler::runHost(Stream &stream, Op &op) {
 
 void Scheduler::arrive(Stream &stream, Op &op) {
   Status failed = stream.tenure->statusAt(op.position);
+  if (__builtin_expect(op.gateTime != nullptr, 0))
+    op.gateTime->begin.store(nowNs(), std::memory_order_relaxed);
   beginBlocking();
   op.command.host.arrive(op.params, failed.ok() ? nullptr : failed.message());
   endBlocking();

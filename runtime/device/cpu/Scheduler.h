@@ -100,6 +100,19 @@ struct Event {
 
 /// One queued operation: a command, and copies of what it points to. Pooled per
 /// stream.
+/// When a stream came to a gate: written by the arrival, read by who opens the
+/// gate, perhaps before.
+struct GateTime {
+  std::atomic<int64_t> begin{0};
+  void release() {
+    if (owners.fetch_sub(1) == 1)
+      delete this;
+  }
+
+private:
+  std::atomic<int> owners{2};
+};
+
 struct Op {
   Op *next = nullptr;
   uint64_t position = 0;
@@ -118,6 +131,7 @@ struct Op {
   void *checked = nullptr; ///< of gpuasync_cpu_check_hooks
   /// Of whoever traces; null: nobody wants to know when it ran.
   DeviceTiming *timing = nullptr;
+  GateTime *gateTime = nullptr; ///< of an arrival, likewise
   // Wait
   Stream *target = nullptr;
   uint64_t targetPosition = 0;
@@ -131,6 +145,9 @@ struct Op {
     if (__builtin_expect(timing != nullptr, 0))
       timing->known.store(true, std::memory_order_release);
     timing = nullptr;
+    if (__builtin_expect(gateTime != nullptr, 0))
+      gateTime->release();
+    gateTime = nullptr;
   }
 };
 

@@ -118,6 +118,12 @@ gpuasync_context_wait_abandoned(gpuasync_context *context,
 GPUASYNC_API void gpuasync_context_fail(gpuasync_context *context,
                                         const char *error) GPUASYNC_NOEXCEPT;
 
+/// For libraries that make the context rank `rank` of a program: traces of it
+/// that begin later say so. -1: it is none any more. Null is ignored. Thread
+/// safe.
+GPUASYNC_API void gpuasync_context_set_rank(gpuasync_context *context,
+                                            int64_t rank) GPUASYNC_NOEXCEPT;
+
 /// "cpu", "cuda:0"; lives as long as the context. "" for a null one.
 GPUASYNC_API const char *
 gpuasync_context_device(const gpuasync_context *context) GPUASYNC_NOEXCEPT;

@@ -289,8 +289,10 @@ static Error create(gpuasync_context *const *contexts, uint32_t count,
     takeBack();
     throw;
   }
-  for (uint32_t i = 0; i < count; ++i)
+  for (uint32_t i = 0; i < count; ++i) {
     gpuasync_context_retain(contexts[i]);
+    gpuasync_context_set_rank(contexts[i], i);
+  }
   out = made.release();
   return {};
 }
@@ -321,6 +323,7 @@ static Error join(gpuasync_context *context, uint32_t *rank, uint32_t *count,
     all.worlds.emplace(id, world);
     all.ranks.emplace(context, std::make_pair(id, world->rank()));
   }
+  gpuasync_context_set_rank(context, world->rank());
   *rank = world->rank();
   *count = world->count;
   out = made.release();
@@ -457,8 +460,10 @@ void gpuasync_ranks_release(gpuasync_ranks *ranks) noexcept {
       std::lock_guard<std::mutex> lock(all.mutex);
       all.worlds.erase(world.id);
     }
-    for (gpuasync_context *context : world.contexts)
+    for (gpuasync_context *context : world.contexts) {
+      gpuasync_context_set_rank(context, -1);
       gpuasync_context_release(context);
+    }
     delete ranks;
     return Error();
   });

@@ -69,6 +69,8 @@ Extensions TracedDriver::extensionsOf(Device &inner) {
     all.graphs = this;
   if (all.foreign)
     all.foreign = this;
+  if (all.gates)
+    all.gates = this;
   all.observer = this;
   return all;
 }
@@ -108,8 +110,12 @@ void TracedDriver::nameOnce(uint32_t track) {
   if (namedIn[track] == trace.recording)
     return;
   namedIn[track] = trace.recording;
-  if (!track)
-    return trace.nameProcess(process, device.c_str());
+  if (!track) {
+    const int64_t rank = inner.rank.load(std::memory_order_relaxed);
+    const std::string name =
+        rank < 0 ? device : device + ", rank " + std::to_string(rank);
+    return trace.nameProcess(process, name.c_str());
+  }
   std::string name = "stream " + std::to_string(track);
   trace.nameTrack(process, track, name.c_str());
 }
@@ -649,16 +655,30 @@ void TracedDriver::unloadModule(NativeModule module) noexcept {
   HostCall call(trace, "unload module");
   inner.unloadModule(module);
 }
+/// The call of a library.
+static Work callOf(const gpuasync_site *site) {
+  Work work;
+  work.kind = WorkKind::Call;
+  work.name = "call";
+  work.site = site;
+  if (site && strstr(gpuasync_site_op(site), "gpu_async.collective"))
+    work.name = "collective";
+  return work;
+}
+
+Status TracedDriver::closeGate(NativeStream stream,
+                               const Command::HostCall &call,
+                               const gpuasync_site *site, StreamGate *&out) {
+  return put(stream, "host function", callOf(site), [&] {
+    return inner.extensions.gates->closeGate(stream, call, site, out);
+  });
+}
 void TracedDriver::beginLibrary(NativeStream stream,
                                 const gpuasync_site *site) noexcept {
   // On the cpu device it enqueues by callHost.
   if (!isVendors || !trace.tracing())
     return;
-  Work work;
-  work.kind = WorkKind::Call;
-  work.name = "call";
-  work.site = site;
-  SpanRef span = begin(stream, work);
+  SpanRef span = begin(stream, callOf(site));
   if (span)
     span->cause = lastRecordOfThread(); // the call's
   std::lock_guard<std::mutex> lock(trace.mutex);

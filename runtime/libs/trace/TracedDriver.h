@@ -19,6 +19,7 @@ namespace gpuasync {
 
 class TracedDriver final : public DeviceWrapper,
                            DeviceGraphs,
+                           StreamGates,
                            ForeignWrapper,
                            DeviceObserver {
 public:
@@ -50,6 +51,8 @@ public:
                      NativeFunction *functions) override;
   Status launchPointers(NativeStream stream, const Command::Launch &launch,
                         void **parameters, const gpuasync_site *site) override;
+  Status closeGate(NativeStream stream, const Command::HostCall &call,
+                   const gpuasync_site *site, StreamGate *&out) override;
   void beginLibrary(NativeStream stream,
                     const gpuasync_site *site) noexcept override;
   void endLibrary(NativeStream stream) noexcept override;

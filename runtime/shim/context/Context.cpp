@@ -196,6 +196,12 @@ void gpuasync_context_fail(gpuasync_context *context,
     context->noteFailure(error && *error ? error : "an error without a text");
 }
 
+void gpuasync_context_set_rank(gpuasync_context *context,
+                               int64_t rank) noexcept {
+  if (context)
+    context->driver.own()->rank.store(rank, std::memory_order_relaxed);
+}
+
 const char *gpuasync_context_device(const gpuasync_context *context) noexcept {
   return context ? context->device.c_str() : "";
 }

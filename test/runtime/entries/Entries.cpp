@@ -703,6 +703,10 @@ void addEntriesOfPrograms(Table &table) {
     gpuasync_context_fail(nullptr, "a text");
     return Status();
   });
+  add("gpuasync_context_set_rank", serves, [](World &) {
+    gpuasync_context_set_rank(nullptr, 1);
+    return Status();
+  });
   add("gpuasync_set_spin", serves, [](World &) {
     gpuasync_set_spin(50);
     return Status();

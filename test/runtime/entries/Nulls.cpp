@@ -295,6 +295,7 @@ std::vector<NullCall> makeCalls() {
   ENTRY(gpuasync_set_timeout, "", 0);
   ENTRY(gpuasync_get_timeout, "");
   ENTRY(gpuasync_context_fail, "mm", nullptr, "a text");
+  ENTRY(gpuasync_context_set_rank, "m", nullptr, 1);
   ENTRY(gpuasync_set_spin, "", 50);
   ENTRY(gpuasync_set_cpu_schedule, "r", "fair");
   ENTRY(gpuasync_set_play, "r", "streams");
