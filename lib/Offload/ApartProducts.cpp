@@ -8,6 +8,7 @@
 #include "ApartProducts.h"
 
 #include "Product.h"
+#include "Schedule.h"
 
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
@@ -30,15 +31,20 @@ linalg::FillOp offload::findZeros(linalg::LinalgOp product) {
              : linalg::FillOp();
 }
 
+/// A product of elements for which a library is faster than a kernel.
 static std::optional<Product> matchProduct(linalg::LinalgOp op) {
   std::string why;
-  return op.getNumDpsInits() == 1 ? Product::match(op, why) : std::nullopt;
+  std::optional<Product> product =
+      op.getNumDpsInits() == 1 ? Product::match(op, why) : std::nullopt;
+  if (product && product->element != "f32" && product->element != "f64")
+    return std::nullopt;
+  return product;
 }
 
 bool offload::isApart(linalg::LinalgOp op, OffloadDevice device) {
   std::optional<Product> product =
       device == OffloadDevice::CPU ? std::nullopt : matchProduct(op);
-  if (!product || (product->element != "f32" && product->element != "f64"))
+  if (!product)
     return false;
   double work = 1, terms = 1;
   for (auto [size, kind] :
@@ -55,11 +61,14 @@ bool offload::isApart(linalg::LinalgOp op, OffloadDevice device) {
 /// Whether the op only puts dimensions of its one operand in another order.
 static bool isTransposition(linalg::GenericOp op) {
   if (op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1 ||
-      op.getNumReductionLoops() || !op.hasPureTensorSemantics())
+      op.getNumReductionLoops() || !op.hasPureTensorSemantics() ||
+      op->hasAttr(kTileAttrName))
     return false;
   auto yield = cast<linalg::YieldOp>(op.getBlock()->getTerminator());
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-  return yield.getOperand(0) == op.getBlock()->getArgument(0) &&
+  // A body may do more than yield: assert, or store elsewhere.
+  return &op.getBlock()->front() == yield &&
+         yield.getOperand(0) == op.getBlock()->getArgument(0) &&
          maps[0].isPermutation() && maps[1].isIdentity();
 }
 
@@ -72,7 +81,7 @@ void offload::absorbTranspositions(RewriterBase &rewriter,
   });
   for (linalg::GenericOp op : transpositions) {
     auto product = op.getInputs()[0].getDefiningOp<linalg::GenericOp>();
-    if (!product || !product->hasOneUse() ||
+    if (!product || !product->hasOneUse() || product->hasAttr(kTileAttrName) ||
         product->getBlock() != op->getBlock())
       continue;
     std::optional<Product> matched = matchProduct(product);

@@ -170,9 +170,10 @@ static bool copiesHostMemory(func::FuncOp function) {
 }
 
 /// The stream whose work may be put on the caller's itself, the first that has
-/// any; null: none. Of two calls in turn the second then needs no other streams
-/// and graphs than the first. With copies of host memory the runtime has to
-/// know when these are done, which it does of its own streams only.
+/// any, of those that are not urgent if there are such; null: none. Of two
+/// calls in turn the second then needs no other streams and graphs than the
+/// first. With copies of host memory the runtime has to know when these are
+/// done, which it does of its own streams only.
 static StreamCreateOp findFirstStream(func::FuncOp function) {
   if (copiesHostMemory(function))
     return {};
@@ -183,14 +184,19 @@ static StreamCreateOp findFirstStream(func::FuncOp function) {
                     user->getParentOp() == function;
            });
   };
+  StreamCreateOp firstUrgent;
   for (Operation &op : function.front())
     if (auto work = dyn_cast<WorkOpInterface>(op);
         work && work.takesDeviceTime())
       for (Value operand : op.getOperands())
         if (auto create = operand.getDefiningOp<StreamCreateOp>();
-            mayReplace(create))
-          return create;
-  return {};
+            mayReplace(create)) {
+          if (!create.getUrgent())
+            return create;
+          if (!firstUrgent)
+            firstUrgent = create;
+        }
+  return firstUrgent;
 }
 
 static bool usesStream(Operation *op) {

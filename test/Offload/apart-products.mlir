@@ -137,3 +137,49 @@ func.func @both(%a: tensor<128x96xf32>, %b: tensor<96x80xf32>) -> (tensor<128x80
   } -> tensor<80x128xf32>
   return %p, %r : tensor<128x80xf32>, tensor<80x128xf32>
 }
+
+// A body that does more stays, and so do sizes of tiles that are given.
+// CHECK-LABEL: func.func @checked(
+// CHECK: cf.assert
+func.func @checked(%a: tensor<128x96xf32>, %b: tensor<96x80xf32>) -> tensor<80x128xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<128x80xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<128x80xf32>) -> tensor<128x80xf32>
+  %p = linalg.generic {indexing_maps = [#rows, #columns, #result], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : tensor<128x96xf32>, tensor<96x80xf32>) outs(%f : tensor<128x80xf32>) {
+  ^bb0(%x: f32, %y: f32, %s: f32):
+    %m = arith.mulf %x, %y : f32
+    %n = arith.addf %s, %m : f32
+    linalg.yield %n : f32
+  } -> tensor<128x80xf32>
+  %t = tensor.empty() : tensor<80x128xf32>
+  %r = linalg.generic {indexing_maps = [#turned, #same], iterator_types = ["parallel", "parallel"]}
+      ins(%p : tensor<128x80xf32>) outs(%t : tensor<80x128xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    %ok = arith.cmpf olt, %x, %zero : f32
+    cf.assert %ok, "not negative"
+    linalg.yield %x : f32
+  } -> tensor<80x128xf32>
+  return %r : tensor<80x128xf32>
+}
+// CHECK-LABEL: func.func @given_tile(
+// CHECK: scf.forall {{.*}} step (8, 8)
+func.func @given_tile(%a: tensor<128x96xf32>, %b: tensor<96x80xf32>) -> tensor<80x128xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<128x80xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<128x80xf32>) -> tensor<128x80xf32>
+  %p = linalg.generic {indexing_maps = [#rows, #columns, #result], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : tensor<128x96xf32>, tensor<96x80xf32>) outs(%f : tensor<128x80xf32>) {
+  ^bb0(%x: f32, %y: f32, %s: f32):
+    %m = arith.mulf %x, %y : f32
+    %n = arith.addf %s, %m : f32
+    linalg.yield %n : f32
+  } -> tensor<128x80xf32>
+  %t = tensor.empty() : tensor<80x128xf32>
+  %r = linalg.generic {indexing_maps = [#turned, #same], iterator_types = ["parallel", "parallel"]}
+      ins(%p : tensor<128x80xf32>) outs(%t : tensor<80x128xf32>) attrs = {gpu_async.tile = array<i64: 8, 8>} {
+  ^bb0(%x: f32, %o: f32):
+    linalg.yield %x : f32
+  } -> tensor<80x128xf32>
+  return %r : tensor<80x128xf32>
+}

@@ -32,6 +32,26 @@ func.func @twoStreams(%x: memref<8xf32>, %y: memref<8xf32>) {
 
 // -----
 
+// Of a collective and other work, the other work is on the caller's.
+// CHECK-LABEL: func.func @urgent(
+// CHECK:         %[[C:.*]] = gpu_async.stream.external
+// CHECK:         %[[S:.*]] = gpu_async.stream.create urgent
+// CHECK:         gpu_async.collective on %[[S]]
+// CHECK:         gpu_async.memset on %[[C]]
+func.func @urgent(%x: memref<8xf32>, %y: memref<8xf32>) {
+  %v = arith.constant 1.0 : f32
+  %s0 = gpu_async.stream.create urgent
+  gpu_async.collective on %s0 id(0) all_reduce<sum> %x, %x : memref<8xf32>, memref<8xf32>
+  %s1 = gpu_async.stream.create
+  gpu_async.memset on %s1 id(1) %y, %v : memref<8xf32>, f32
+  gpu_async.stream.synchronize %s0, %s1
+  gpu_async.stream.destroy %s1 idle
+  gpu_async.stream.destroy %s0 idle
+  return
+}
+
+// -----
+
 // A wait for an event of the caller's stream is none.
 // CHECK-LABEL: func.func @event(
 // CHECK:         %[[C:.*]] = gpu_async.stream.external

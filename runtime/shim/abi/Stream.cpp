@@ -197,10 +197,13 @@ static gpuasync_stream *createStream(gpuasync_frame *memory, uint32_t device,
     if (!stream && frame.ended.count >= 16)
       frame.reapEnded();
     if (!stream)
-      RETURN_IF_ERROR(frame.capture ? frame.capture->takeStream(frame, stream)
-                                    : use->context->streams.take(
-                                          isUrgent ? nullptr : use->slot,
-                                          isUrgent, stream));
+      RETURN_IF_ERROR(frame.capture
+                          ? frame.capture->takeStream(frame, stream)
+                          : use->context->streams.take(
+                                isUrgent && use->context->hasPriorities()
+                                    ? nullptr
+                                    : use->slot,
+                                isUrgent, stream));
     frame.take(*stream, *use);
     use->slot->counters.streams.create();
     return Status();

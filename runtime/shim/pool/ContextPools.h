@@ -69,6 +69,7 @@ struct ContextPools {
       physicalBytes{0};
 
   bool has(Capability capability) const { return capabilities & capability; }
+  bool hasPriorities() const { return driver->extensions.priorities; }
   /// Puts a device that notes what passes around the context's. Process::mutex
   /// is held.
   void attach(Tracer &tracer);

@@ -29,8 +29,7 @@ StreamPool::~StreamPool() {
 Status StreamPool::take(ThreadContext *slot, bool isUrgent, Stream *&out) {
   if (slot && (out = slot->idleStreams.pop()))
     return Status();
-  StreamPriorities *priorities = context.driver->extensions.priorities;
-  isUrgent = isUrgent && priorities;
+  isUrgent = isUrgent && context.hasPriorities();
   std::unique_lock<std::mutex> lock(mutex);
   if (!idle[isUrgent].first)
     reapFirst(/*looks=*/4);
@@ -58,8 +57,10 @@ Status StreamPool::take(ThreadContext *slot, bool isUrgent, Stream *&out) {
   if (context.has(CapFlagWait))
     RETURN_IF_ERROR(takeFlag(lock, *stream));
   lock.unlock();
-  RETURN_IF_ERROR(isUrgent ? priorities->createUrgentStream(stream->native)
-                           : context.driver->createStream(stream->native));
+  RETURN_IF_ERROR(
+      isUrgent ? context.driver->extensions.priorities->createUrgentStream(
+                     stream->native)
+               : context.driver->createStream(stream->native));
   lock.lock();
   without.stream = nullptr;
   stream->isUrgent = isUrgent;
@@ -133,9 +134,8 @@ void StreamPool::takeBack(ThreadContext &slot) {
 
 /// The mutex is held, as in the next.
 void StreamPool::keepIdle(Stream *stream) {
-  Stack<Stream> &same = idle[stream->isUrgent];
-  if (same.count < maxIdle)
-    return same.push(stream);
+  if (idle[0].count + idle[1].count < maxIdle)
+    return idle[stream->isUrgent].push(stream);
   retired.push(stream);
   context.retiredCount.fetch_add(1, std::memory_order_relaxed);
 }

@@ -52,6 +52,22 @@ TEST_P(StreamQuery, SaysWhetherWorkIsDone) {
   frame.dealloc(nullptr, flag);
 }
 
+// Also where the device has no priorities.
+TEST_P(StreamQuery, UrgentStreamsAreUsedAgain) {
+  void *native = nullptr;
+  for (int round = 0; round < 40; ++round) {
+    FrameScope frame(*program);
+    gpuasync_stream *stream =
+        gpuasync_stream_create_urgent(frame, 0, SITE("create"));
+    ASSERT_NE(stream, nullptr);
+    void *now = gpuasync_stream_native(frame, stream, SITE("op"));
+    frame.wait({stream});
+    frame.destroy(stream, /*idle=*/true);
+    EXPECT_EQ(round ? native : now, now);
+    native = now;
+  }
+}
+
 // A pageable destination is written when the work is done.
 TEST_P(StreamQuery, FinishesDownloads) {
   FrameScope frame(*program);

@@ -162,25 +162,25 @@ module @jit_matmul_ring {
     %c2_i32 = arith.constant 2 : i32
     %c1_i32 = arith.constant 1 : i32
     %cst_0 = arith.constant dense<4> : tensor<i32>
-    %0 = call @gpu_async.collective.1(%arg4) : (tensor<2x4xf32>) -> tensor<2x4xf32>
-    %1 = tensor.empty() : tensor<i32>
-    %2 = linalg.generic {indexing_maps = [#map, #map], iterator_types = []} ins(%arg3 : tensor<i32>) outs(%1 : tensor<i32>) {
+    %0 = tensor.empty() : tensor<i32>
+    %1 = linalg.generic {indexing_maps = [#map, #map], iterator_types = []} ins(%arg3 : tensor<i32>) outs(%0 : tensor<i32>) {
     ^bb0(%in: i32, %out: i32):
       %18 = arith.addi %in, %c1_i32 : i32
       linalg.yield %18 : i32
     } -> tensor<i32>
-    %3 = linalg.generic {indexing_maps = [#map, #map, #map], iterator_types = []} ins(%arg0, %arg3 : tensor<i32>, tensor<i32>) outs(%1 : tensor<i32>) {
+    %2 = call @gpu_async.collective.1(%arg4) : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    %3 = linalg.generic {indexing_maps = [#map, #map, #map], iterator_types = []} ins(%arg0, %arg3 : tensor<i32>, tensor<i32>) outs(%0 : tensor<i32>) {
     ^bb0(%in: i32, %in_1: i32, %out: i32):
       %18 = arith.subi %in, %in_1 : i32
       linalg.yield %18 : i32
     } -> tensor<i32>
-    %4 = linalg.generic {indexing_maps = [#map, #map], iterator_types = []} ins(%3 : tensor<i32>) outs(%1 : tensor<i32>) {
+    %4 = linalg.generic {indexing_maps = [#map, #map], iterator_types = []} ins(%3 : tensor<i32>) outs(%0 : tensor<i32>) {
     ^bb0(%in: i32, %out: i32):
       %18 = arith.subi %in, %c1_i32 : i32
       linalg.yield %18 : i32
     } -> tensor<i32>
     %5 = call @remainder(%4, %cst_0) : (tensor<i32>, tensor<i32>) -> tensor<i32>
-    %6 = linalg.generic {indexing_maps = [#map, #map], iterator_types = []} ins(%5 : tensor<i32>) outs(%1 : tensor<i32>) {
+    %6 = linalg.generic {indexing_maps = [#map, #map], iterator_types = []} ins(%5 : tensor<i32>) outs(%0 : tensor<i32>) {
     ^bb0(%in: i32, %out: i32):
       %18 = arith.muli %in, %c2_i32 : i32
       linalg.yield %18 : i32
@@ -191,12 +191,12 @@ module @jit_matmul_ring {
       %18 = arith.cmpi slt, %in, %c0_i32 : i32
       linalg.yield %18 : i1
     } -> tensor<i1>
-    %9 = linalg.generic {indexing_maps = [#map, #map], iterator_types = []} ins(%6 : tensor<i32>) outs(%1 : tensor<i32>) {
+    %9 = linalg.generic {indexing_maps = [#map, #map], iterator_types = []} ins(%6 : tensor<i32>) outs(%0 : tensor<i32>) {
     ^bb0(%in: i32, %out: i32):
       %18 = arith.addi %in, %c8_i32 : i32
       linalg.yield %18 : i32
     } -> tensor<i32>
-    %10 = linalg.generic {indexing_maps = [#map, #map, #map, #map], iterator_types = []} ins(%8, %9, %6 : tensor<i1>, tensor<i32>, tensor<i32>) outs(%1 : tensor<i32>) {
+    %10 = linalg.generic {indexing_maps = [#map, #map, #map, #map], iterator_types = []} ins(%8, %9, %6 : tensor<i1>, tensor<i32>, tensor<i32>) outs(%0 : tensor<i32>) {
     ^bb0(%in: i1, %in_1: i32, %in_2: i32, %out: i32):
       %18 = arith.select %in, %in_1, %in_2 : i32
       linalg.yield %18 : i32
@@ -209,12 +209,12 @@ module @jit_matmul_ring {
     %14 = tensor.empty() : tensor<2x4xf32>
     %15 = linalg.fill ins(%cst : f32) outs(%14 : tensor<2x4xf32>) -> tensor<2x4xf32>
     %16 = linalg.matmul ins(%extracted_slice, %arg2 : tensor<2x2xf32>, tensor<2x4xf32>) outs(%15 : tensor<2x4xf32>) -> tensor<2x4xf32>
-    %17 = linalg.generic {indexing_maps = [#map1, #map1, #map1], iterator_types = ["parallel", "parallel"]} ins(%0, %16 : tensor<2x4xf32>, tensor<2x4xf32>) outs(%14 : tensor<2x4xf32>) {
+    %17 = linalg.generic {indexing_maps = [#map1, #map1, #map1], iterator_types = ["parallel", "parallel"]} ins(%2, %16 : tensor<2x4xf32>, tensor<2x4xf32>) outs(%14 : tensor<2x4xf32>) {
     ^bb0(%in: f32, %in_1: f32, %out: f32):
       %18 = arith.addf %in, %in_1 : f32
       linalg.yield %18 : f32
     } -> tensor<2x4xf32>
-    return %2, %17 : tensor<i32>, tensor<2x4xf32>
+    return %1, %17 : tensor<i32>, tensor<2x4xf32>
   }
   gpu_async.group @gpu_async.group.0 ranks [[0, 1, 2, 3]]
   func.func private @gpu_async.collective.0() -> tensor<i32> {
