@@ -443,7 +443,7 @@ func.func @returns() {
 
 // -----
 
-// The same in each row, and not on all ranks, or in columns.
+// A value is the same in each row, and not on all ranks, or in columns.
 gpu_async.group @rows grid [2, 2] axes [1]
 gpu_async.group @columns grid [2, 2] axes [0]
 func.func @uniform_in_rows(%x: memref<1xi1>) {

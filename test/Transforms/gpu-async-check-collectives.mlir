@@ -85,7 +85,7 @@ func.func @uniform_in_rows(%x: memref<1xi1>, %b: i1) {
     // CHECK: gpu_async.collective barrier group(@rows)
     gpu_async.collective barrier group(@rows)
   }
-  // What all have in common, rows have, too.
+  // Rows have in common, too, what all have.
   %all = gpu_async.uniform %v : i1
   %row = gpu_async.uniform %all group(@rows) : i1
   scf.if %row {

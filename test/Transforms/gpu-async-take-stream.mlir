@@ -32,7 +32,7 @@ func.func @twoStreams(%x: memref<8xf32>, %y: memref<8xf32>) {
 
 // -----
 
-// Of a collective and other work, the other work is on the caller's.
+// Other work than a collective is on the caller's.
 // CHECK-LABEL: func.func @urgent(
 // CHECK:         %[[C:.*]] = gpu_async.stream.external
 // CHECK:         %[[S:.*]] = gpu_async.stream.create urgent

@@ -17,7 +17,7 @@ from . import loops
 # Not all_gather: whole arrays are to live as short as the program has them.
 MOVED = tuple("stablehlo." + name for name in ("all_reduce", "reduce_scatter", "collective_broadcast", "collective_permute",
                                                "all_to_all"))
-# What moves with them: work that is fused, or no work at all.
+# Operations that move with them: work that is fused, or no work at all.
 LIGHT = tuple("stablehlo." + name for name in (
     "abs", "add", "and", "broadcast_in_dim", "ceil", "clamp", "compare", "complex", "constant", "convert", "cosine", "divide",
     "exponential", "floor", "imag", "is_finite", "log", "logistic", "maximum", "minimum", "multiply", "negate", "not", "or",

@@ -382,8 +382,8 @@ GPUASYNC_API gpuasync_stream *
 gpuasync_stream_create(gpuasync_frame *frame, uint32_t device,
                        uint32_t site) GPUASYNC_NOEXCEPT;
 
-/// The same, of a stream whose work the device begins before that of others, if
-/// the device has priorities. Since 3.1.
+/// Takes a stream whose work the device begins before that of others, if it has
+/// priorities. Else as above. Since 3.1.
 GPUASYNC_API gpuasync_stream *
 gpuasync_stream_create_urgent(gpuasync_frame *frame, uint32_t device,
                               uint32_t site) GPUASYNC_NOEXCEPT;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint32_t integer = GPUASYNC_CHECK_INTEGER;
 
-/// Of a promise about all ranks.
+/// Checks a promise about all ranks.
 void checkAll(int64_t rank, int64_t size, uint64_t bits, uint32_t kind,
               const char *site) {
   gpuasync_check_uniform(rank, -1, rank, size, bits, kind, site);
