@@ -428,15 +428,10 @@ int cuStreamCreate(Call &, StreamHandle *stream, unsigned flags) {
   return Success;
 }
 
-int cuStreamCreateWithPriority(Call &, StreamHandle *stream, unsigned flags,
+int cuStreamCreateWithPriority(Call &call, StreamHandle *stream, unsigned flags,
                                int priority) {
-  if (priority < -5 || priority > 0)
-    return InvalidValue;
-  Stream *made = nullptr;
-  if (int code = state().createStream(flags, flags == StreamNonBlocking, made))
-    return code;
-  *stream = to<StreamHandle>(static_cast<void *>(made));
-  return Success;
+  return priority < -5 || priority > 0 ? int(InvalidValue)
+                                       : cuStreamCreate(call, stream, flags);
 }
 int cuCtxGetStreamPriorityRange(Call &, int *least, int *greatest) {
   *least = 0;

@@ -294,15 +294,11 @@ int hipStreamCreateWithFlags(Call &, StreamHandle *stream, unsigned flags) {
   return Success;
 }
 
-int hipStreamCreateWithPriority(Call &, StreamHandle *stream, unsigned flags,
-                                int priority) {
-  if (priority < -5 || priority > 0)
-    return InvalidValue;
-  Stream *made = nullptr;
-  if (int code = state().createStream(flags, flags == StreamNonBlocking, made))
-    return code;
-  *stream = to<StreamHandle>(static_cast<void *>(made));
-  return Success;
+int hipStreamCreateWithPriority(Call &call, StreamHandle *stream,
+                                unsigned flags, int priority) {
+  return priority < -5 || priority > 0
+             ? int(InvalidValue)
+             : hipStreamCreateWithFlags(call, stream, flags);
 }
 int hipDeviceGetStreamPriorityRange(Call &, int *least, int *greatest) {
   *least = 0;
