@@ -145,7 +145,8 @@ typedef struct gpuasync_collective {
   const uint32_t
       *pairs; ///< permute: from, to, from, to: positions in the group
   const gpuasync_group *group; ///< null: all ranks
-  const char *file; ///< where it is in the program; "" or null: unknown
+  const char *file;      ///< where it is in the program; "" or null: unknown
+  uint32_t isOverlapped; ///< on a GPU: leave most of it to work beside this one
 } gpuasync_collective;
 
 /// A function as gpu_async.call calls it: enqueues a collective of the calling

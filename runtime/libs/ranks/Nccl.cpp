@@ -254,9 +254,9 @@ Error Communicator::check(int result, const char *call) {
 // Nonblocking communicators can be given up while they begin, and make a thread
 // for each collective, which takes longer than all the rest of the call. A part
 // of one that is all of it has both: it begins as the whole does, and blocks.
-Error Communicator::create(const Nccl &nccl, const Id &id, uint32_t count,
-                           uint32_t position, const Stop &stop,
-                           std::shared_ptr<Communicator> &out) {
+Error Communicator::begin(const Nccl &nccl, const Id &id, uint32_t count,
+                          uint32_t position, const Stop &stop,
+                          std::shared_ptr<Communicator> &out) {
   std::shared_ptr<Communicator> made(new Communicator(*nccl.table));
   made->position = position;
   made->count = count;
@@ -268,22 +268,35 @@ Error Communicator::create(const Nccl &nccl, const Id &id, uint32_t count,
   const int result = table.CommInitRankConfig(
       &whole, static_cast<int>(count), id, static_cast<int>(position), &config);
   made->parent = whole;
-  if (Error error = made->take(result, "ncclCommInitRankConfig", stop);
-      !error.empty())
-    return error;
+  return made->take(result, "ncclCommInitRankConfig", stop);
+}
+
+// A kernel of work beside a collective often has one workgroup for each
+// processor that it could have. Each one that NCCL takes then costs a second
+// round of all. Most large products leave a few free.
+static constexpr int overlappedCTAs = 4;
+
+Error Communicator::prepareFor(const gpuasync_collective &what,
+                               const Stop &stop) {
+  std::lock_guard<std::timed_mutex> lock(calls);
+  if (isAborted || !parent)
+    return "the ranks have failed";
+  const size_t index = isOverlapped(what);
+  Config config;
   config.blocking = 1;
   config.splitShare = 1;
-  if (Error error =
-          made->take(table.CommSplit(whole, 0, static_cast<int>(position),
-                                     &made->begun, &config),
-                     "ncclCommSplit", stop);
+  if (index)
+    config.maxCTAs = overlappedCTAs;
+  if (Error error = take(table.CommSplit(parent, 0, static_cast<int>(position),
+                                         &begun[index], &config),
+                         "ncclCommSplit", stop);
       !error.empty())
     return error;
-  made->handle = made->begun;
+  handles[index] = begun[index];
   // A barrier says so if it needs it.
-  if (table.MemAlloc && table.MemFree &&
-      table.MemAlloc(&made->scratch, 256) != Success)
-    made->scratch = nullptr;
+  if (!scratch && table.MemAlloc && table.MemFree &&
+      table.MemAlloc(&scratch, 256) != Success)
+    scratch = nullptr;
   return {};
 }
 
@@ -291,19 +304,26 @@ Communicator::~Communicator() { abort(); }
 
 Error Communicator::poll() {
   std::unique_lock<std::timed_mutex> lock(calls, std::try_to_lock);
-  int result = Success;
-  if (!lock || isAborted || !handle)
+  if (!lock || isAborted)
     return {};
-  const int asked = table.CommGetAsyncError(handle, &result);
-  if (asked != Success)
-    result = asked;
-  return result == InProgress ? Error() : check(result, "NCCL");
+  for (void *handle : handles) {
+    if (!handle)
+      continue;
+    int result = Success;
+    const int asked = table.CommGetAsyncError(handle, &result);
+    if (asked != Success)
+      result = asked;
+    if (result != Success && result != InProgress)
+      return check(result, "NCCL");
+  }
+  return {};
 }
 
 Error Communicator::enqueue(const gpuasync_call &call, const Part &part) {
   std::lock_guard<std::timed_mutex> lock(calls);
+  void *handle = handles[isOverlapped(part.what)];
   return isAborted || !handle ? Error("the ranks have failed")
-                              : start(call, part);
+                              : start(call, part, handle);
 }
 
 template <typename Body>
@@ -315,7 +335,8 @@ Error Communicator::group(Body body) {
                "a group of ncclSend and ncclRecv");
 }
 
-Error Communicator::start(const gpuasync_call &call, const Part &part) {
+Error Communicator::start(const gpuasync_call &call, const Part &part,
+                          void *handle) {
   const gpuasync_collective &what = part.what;
   const Memory &memory = part.memory;
   void *stream = call.stream;
@@ -351,19 +372,22 @@ Error Communicator::start(const gpuasync_call &call, const Part &part) {
         table.AllReduce(scratch, scratch, 1, Int8, Max, handle, stream),
         "ncclAllReduce of a barrier");
   case GPUASYNC_ALL_TO_ALL:
-    return group([&] { return sendToAll(memory, bytes / count, stream); });
+    return group(
+        [&] { return sendToAll(memory, bytes / count, handle, stream); });
   case GPUASYNC_PERMUTE:
     if (!isTarget(what))
       if (Status zeroed(
               gpuasync_call_copy(&call, memory.destination, nullptr, bytes));
           !zeroed.ok())
         return zeroed.message();
-    return group([&] { return sendToPairs(what, memory, bytes, stream); });
+    return group(
+        [&] { return sendToPairs(what, memory, bytes, handle, stream); });
   }
   return "no such collective";
 }
 
-int Communicator::sendToAll(const Memory &memory, size_t part, void *stream) {
+int Communicator::sendToAll(const Memory &memory, size_t part, void *handle,
+                            void *stream) {
   int result = Success;
   for (uint32_t i = 0; i < count && result == Success; ++i) {
     const int peer = static_cast<int>(i);
@@ -384,7 +408,7 @@ bool Communicator::isTarget(const gpuasync_collective &what) const {
 }
 
 int Communicator::sendToPairs(const gpuasync_collective &what,
-                              const Memory &memory, size_t bytes,
+                              const Memory &memory, size_t bytes, void *handle,
                               void *stream) {
   int result = Success;
   for (uint32_t i = 0; i < what.pairCount && result == Success; ++i) {
@@ -404,7 +428,7 @@ void Communicator::abort() {
   // A call that does not return is aborted all the same, and then it does.
   std::unique_lock<std::timed_mutex> lock(calls,
                                           std::chrono::milliseconds(100));
-  for (std::atomic<void *> *each : {&handle, &parent})
+  for (std::atomic<void *> *each : {&handles[0], &handles[1], &parent})
     if (void *comm = each->exchange(nullptr))
       (void)table.CommAbort(comm);
   if (scratch)
@@ -417,8 +441,9 @@ void Communicator::finish(
   const auto limit = steady_clock::now() + std::chrono::seconds(5);
   const Stop isLate = [&] { return steady_clock::now() > limit; };
   for (const auto &each : all) {
-    if (each->handle)
-      (void)each->table.CommDestroy(each->handle.exchange(nullptr));
+    for (std::atomic<void *> &handle : each->handles)
+      if (void *comm = handle.exchange(nullptr))
+        (void)each->table.CommDestroy(comm);
     if (each->scratch)
       (void)each->table.MemFree(std::exchange(each->scratch, nullptr));
   }

@@ -48,12 +48,19 @@ public:
 
   /// Begins on the current device. Waits until all `count` ranks have come to
   /// this with the id, or `stop` says so.
-  static Error create(const Nccl &nccl, const Id &id, uint32_t count,
-                      uint32_t position, const Stop &stop,
-                      std::shared_ptr<Communicator> &out);
+  static Error begin(const Nccl &nccl, const Id &id, uint32_t count,
+                     uint32_t position, const Stop &stop,
+                     std::shared_ptr<Communicator> &out);
   Communicator(const Communicator &) = delete;
   ~Communicator();
 
+  /// Whether collectives like this one can be enqueued.
+  bool isReadyFor(const gpuasync_collective &what) const {
+    return handles[isOverlapped(what)] != nullptr;
+  }
+  /// Makes it so, on the current device. Waits until all ranks have come to
+  /// this, or `stop` says so.
+  Error prepareFor(const gpuasync_collective &what, const Stop &stop);
   /// Puts the collective on the call's stream. Waits for the host work of other
   /// ranks at most, until abort().
   Error enqueue(const gpuasync_call &call, const Part &part);
@@ -69,24 +76,27 @@ public:
 
 private:
   explicit Communicator(const Nccl::Table &table) : table(table) {}
+  static size_t isOverlapped(const gpuasync_collective &what) {
+    return what.isOverlapped != 0;
+  }
   /// Checks a call of the parent, and waits while it is in progress.
   Error take(int result, const char *call, const Stop &stop);
   Error check(int result, const char *call);
-  Error start(const gpuasync_call &call, const Part &part);
+  Error start(const gpuasync_call &call, const Part &part, void *handle);
   template <typename Body>
   Error group(Body body);
-  int sendToAll(const Memory &memory, size_t part, void *stream);
+  int sendToAll(const Memory &memory, size_t part, void *handle, void *stream);
   bool isTarget(const gpuasync_collective &what) const;
   int sendToPairs(const gpuasync_collective &what, const Memory &memory,
-                  size_t bytes, void *stream);
+                  size_t bytes, void *handle, void *stream);
 
   const Nccl::Table &table;
   std::timed_mutex calls; ///< one call at a time
   std::atomic<bool> isAborted{false};
   // abort() takes them while a call that does not return uses them.
-  std::atomic<void *> parent{nullptr}; ///< nonblocking; `handle` is part of it
-  std::atomic<void *> handle{nullptr};
-  void *begun = nullptr;   ///< the library writes it while `handle` begins
+  std::atomic<void *> parent{nullptr}; ///< nonblocking; `handles` are split off
+  std::atomic<void *> handles[2] = {}; ///< by isOverlapped; null: not prepared
+  void *begun[2] = {};     ///< the library writes them while `handles` begin
   void *scratch = nullptr; ///< of a barrier; null: the library gives none
   uint32_t position = 0, count = 0;
 };

@@ -93,8 +93,8 @@ static uint64_t sumOf(const std::vector<uint32_t> &members) {
 static uint64_t sumOf(const Part &part) {
   const gpuasync_collective &what = part.what;
   Sum sum;
-  for (uint64_t value :
-       {what.kind, what.reduction, what.element, what.root, what.pairCount})
+  for (uint64_t value : {what.kind, what.reduction, what.element, what.root,
+                         what.pairCount, what.isOverlapped})
     sum.add(value);
   for (size_t i = 0; i < size_t(2) * what.pairCount; ++i)
     sum.add(what.pairs[i]);
@@ -515,8 +515,9 @@ Error Processes::meet(uint32_t rank, std::vector<uint32_t> members,
   return error;
 }
 
-Error Processes::createCommunicator(std::unique_lock<std::mutex> &lock,
-                                    Group &group, Call &call) {
+Error Processes::prepareCommunicator(std::unique_lock<std::mutex> &lock,
+                                     Group &group, Call &call,
+                                     const gpuasync_collective &what) {
   const Limit limit;
   const auto isOver = [&] { return group.hasMet || !group.failure.empty(); };
   call.isLate = !limit.wait(lock, changed, isOver);
@@ -524,12 +525,16 @@ Error Processes::createCommunicator(std::unique_lock<std::mutex> &lock,
     return limit.describe() + "; not all ranks are there";
   if (!group.failure.empty())
     return group.failure;
-  std::shared_ptr<Communicator> made;
+  std::shared_ptr<Communicator> made = group.communicator;
+  const Stop stop = [&] { return group.isAborted.load() || limit.isOver(); };
   lock.unlock();
-  Error error = Communicator::create(
-      *nccl, group.id, static_cast<uint32_t>(group.members.size()),
-      group.position, [&] { return group.isAborted.load() || limit.isOver(); },
-      made);
+  Error error;
+  if (!made)
+    error = Communicator::begin(*nccl, group.id,
+                                static_cast<uint32_t>(group.members.size()),
+                                group.position, stop, made);
+  if (error.empty())
+    error = made->prepareFor(what, stop);
   lock.lock();
   group.communicator = std::move(made);
   // Whoever aborted has not seen it.
@@ -543,8 +548,9 @@ Error Processes::createCommunicator(std::unique_lock<std::mutex> &lock,
 
 Error Processes::begin(std::unique_lock<std::mutex> &lock, Group &group,
                        Call &call, const Part &part) {
-  if (!group.communicator)
-    if (Error error = createCommunicator(lock, group, call); !error.empty())
+  if (!group.communicator || !group.communicator->isReadyFor(part.what))
+    if (Error error = prepareCommunicator(lock, group, call, part.what);
+        !error.empty())
       return error;
   const std::shared_ptr<Communicator> communicator = group.communicator;
   lock.unlock();

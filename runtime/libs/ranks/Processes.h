@@ -106,8 +106,8 @@ private:
   // On GPUs, with the mutex.
   Error begin(std::unique_lock<std::mutex> &lock, Group &group, Call &call,
               const Part &part);
-  Error createCommunicator(std::unique_lock<std::mutex> &lock, Group &group,
-                           Call &call);
+  Error prepareCommunicator(std::unique_lock<std::mutex> &lock, Group &group,
+                            Call &call, const gpuasync_collective &what);
   /// On the thread: errors that NCCL has found since, of the network.
   void pollCommunicators();
   /// No rank meets any more, nor do those whose collectives run.

@@ -80,7 +80,8 @@ static const char *nameOf(const char *const (&names)[count], uint32_t number) {
 }
 
 std::string ranks::describe(const Part &part) {
-  std::string text = nameOf(kinds, part.what.kind);
+  std::string text = part.what.isOverlapped ? "overlapped " : "";
+  text += nameOf(kinds, part.what.kind);
   text += nameOf(reductions, part.what.reduction);
   if (part.what.kind == GPUASYNC_BROADCAST)
     text += "<" + std::to_string(part.what.root) + ">";

@@ -82,7 +82,7 @@ static bool areSame(const Part &a, const Part &b) {
   const gpuasync_collective &x = a.what, &y = b.what;
   return x.kind == y.kind && x.reduction == y.reduction &&
          x.element == y.element && x.root == y.root &&
-         x.pairCount == y.pairCount &&
+         x.pairCount == y.pairCount && x.isOverlapped == y.isOverlapped &&
          std::equal(x.pairs, x.pairs + 2 * x.pairCount, y.pairs) &&
          a.memory.sourceCount == b.memory.sourceCount;
 }
@@ -185,8 +185,9 @@ void Threads::arrive(const Arrival &arrival, const char *error) {
                   openings);
 }
 
-Error Threads::createCommunicator(std::unique_lock<std::mutex> &lock,
-                                  Group &group, uint32_t position, Call &call) {
+Error Threads::prepareCommunicator(std::unique_lock<std::mutex> &lock,
+                                   Group &group, uint32_t position, Call &call,
+                                   const gpuasync_collective &what) {
   const Limit limit;
   const auto isOver = [&] { return group.hasMet || !group.failure.empty(); };
   if (!limit.wait(lock, changed, isOver)) {
@@ -199,11 +200,16 @@ Error Threads::createCommunicator(std::unique_lock<std::mutex> &lock,
   }
   if (!group.failure.empty())
     return group.failure;
-  std::shared_ptr<Communicator> mine;
+  std::shared_ptr<Communicator> mine = group.communicators[position];
+  const Stop stop = [&] { return group.isAborted.load() || limit.isOver(); };
   lock.unlock();
-  Error error = Communicator::create(
-      *nccl, group.id, static_cast<uint32_t>(group.members.size()), position,
-      [&] { return group.isAborted.load() || limit.isOver(); }, mine);
+  Error error;
+  if (!mine)
+    error = Communicator::begin(*nccl, group.id,
+                                static_cast<uint32_t>(group.members.size()),
+                                position, stop, mine);
+  if (error.empty())
+    error = mine->prepareFor(what, stop);
   lock.lock();
   // Whoever aborted has not seen it.
   if (!error.empty() || group.isAborted)
@@ -229,8 +235,10 @@ Error Threads::begin(std::unique_lock<std::mutex> &lock, Group &group,
     setEnded(group, meeting);
     group.drop();
   }
-  if (!group.communicators[arrival.position])
-    if (Error error = createCommunicator(lock, group, arrival.position, call);
+  const auto &known = group.communicators[arrival.position];
+  if (!known || !known->isReadyFor(part.what))
+    if (Error error =
+            prepareCommunicator(lock, group, arrival.position, call, part.what);
         !error.empty())
       return error;
   const std::shared_ptr<Communicator> mine =

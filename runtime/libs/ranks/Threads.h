@@ -95,8 +95,9 @@ private:
   /// On GPUs, once the part is in its meeting.
   Error begin(std::unique_lock<std::mutex> &lock, Group &group,
               const Arrival &arrival, Call &call, const Part &part);
-  Error createCommunicator(std::unique_lock<std::mutex> &lock, Group &group,
-                           uint32_t position, Call &call);
+  Error prepareCommunicator(std::unique_lock<std::mutex> &lock, Group &group,
+                            uint32_t position, Call &call,
+                            const gpuasync_collective &what);
 
   std::mutex mutex;
   std::condition_variable changed;

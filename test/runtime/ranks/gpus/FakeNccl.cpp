@@ -14,6 +14,7 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <limits.h>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -50,7 +51,9 @@ struct Id {
 struct Config {
   size_t size;
   unsigned magic, version;
-  int blocking;
+  int blocking, cgaClusterSize, minCTAs, maxCTAs;
+  const char *netName;
+  int splitShare;
 };
 
 struct Message {
@@ -71,8 +74,11 @@ struct Group {
 struct Comm {
   std::shared_ptr<Group> group;
   int rank = 0;
-  bool blocking = true, isAborted = false, isAlive = true;
+  bool blocking = true, isLimited = false, isAlive = true;
+  /// One for all that share resources.
+  std::shared_ptr<bool> isAborted = std::make_shared<bool>(false);
   Comm *parent = nullptr, *child = nullptr;
+  int splits = 0;
   Comm **splitInto = nullptr; ///< not there yet
   int state = Success;
   uint64_t running = 0; ///< collectives on streams
@@ -86,6 +92,7 @@ struct State {
   std::map<Comm *, std::shared_ptr<Group>> splits; ///< by any parent
   std::vector<std::unique_ptr<Comm>> comms;
   std::map<std::string, uint64_t> calls;
+  uint64_t limited = 0; ///< collectives with a limit of workgroups
   std::string failing, held;
   uint64_t failsAt = 0;
   int failsWith = 0;
@@ -109,9 +116,9 @@ int begin(Lock &lock, const char *name, Comm *comm = nullptr) {
     ++all.standing;
     all.changed.notify_all();
     all.changed.wait(
-        lock, [&] { return all.held != name || (comm && comm->isAborted); });
+        lock, [&] { return all.held != name || (comm && *comm->isAborted); });
     --all.standing;
-    if (comm && comm->isAborted)
+    if (comm && *comm->isAborted)
       return InternalError;
   }
   if (all.failsAt && all.failing == name && !--all.failsAt)
@@ -124,6 +131,7 @@ Comm *makeComm(std::shared_ptr<Group> group, int rank, const Config *config) {
   comm->group = std::move(group);
   comm->rank = rank;
   comm->blocking = config->blocking != 0;
+  comm->isLimited = config->maxCTAs != INT_MIN;
   ++comm->group->begun;
   state().changed.notify_all();
   state().comms.push_back(std::move(comm));
@@ -174,10 +182,10 @@ int runWork(void *argument) {
   for (const Work::Part &part : work.receives) {
     auto &queue = group.messages[{part.peer, comm.rank}];
     all.changed.wait(lock, [&] {
-      return comm.isAborted ||
+      return *comm.isAborted ||
              (!queue.empty() && queue.front().bytes == part.bytes);
     });
-    isComplete = !comm.isAborted;
+    isComplete = !*comm.isAborted;
     if (!isComplete)
       break;
     if (part.bytes)
@@ -187,10 +195,10 @@ int runWork(void *argument) {
     all.changed.notify_all();
   }
   all.changed.wait(lock, [&] {
-    return comm.isAborted || std::all_of(taken.begin(), taken.end(),
-                                         [](auto &each) { return *each; });
+    return *comm.isAborted || std::all_of(taken.begin(), taken.end(),
+                                          [](auto &each) { return *each; });
   });
-  if (isComplete && !comm.isAborted && work.then)
+  if (isComplete && !*comm.isAborted && work.then)
     work.then();
   --comm.running;
   all.changed.notify_all();
@@ -204,6 +212,7 @@ gpuasync_test::Mock &vendor() {
 
 int launch(Lock &lock, void *stream, std::shared_ptr<Work> work) {
   ++work->comm->running;
+  state().limited += work->comm->isLimited;
   lock.unlock();
   const int code =
       vendor().mock_enqueue(stream, runWork, new std::shared_ptr<Work>(work));
@@ -279,7 +288,7 @@ int meet(
 
 int finishAbort(Lock &lock, Comm *comm) {
   State &all = state();
-  comm->isAborted = true;
+  *comm->isAborted = true;
   all.changed.notify_all();
   all.changed.wait(lock, [&] { return !comm->running; });
   comm->isAlive = false;
@@ -327,14 +336,16 @@ EXPORT int ncclCommSplit(void *parent, int, int, void **out,
   auto *comm = static_cast<Comm *>(parent);
   if (int code = begin(lock, "ncclCommSplit", comm))
     return code;
-  auto &group =
-      all.groups["split " + std::to_string(reinterpret_cast<uintptr_t>(
-                                comm->group.get()))];
+  auto &group = all.groups["split " + std::to_string(comm->splits++) + " of " +
+                           std::to_string(
+                               reinterpret_cast<uintptr_t>(comm->group.get()))];
   if (!group)
     group = std::make_shared<Group>(comm->group->count);
   *out = nullptr;
   comm->child = makeComm(group, comm->rank, config);
   comm->child->parent = comm;
+  if (config->splitShare == 1)
+    comm->child->isAborted = comm->isAborted;
   comm->splitInto = reinterpret_cast<Comm **>(out);
   comm->state = InProgress;
   return Success;
@@ -521,6 +532,10 @@ uint64_t fake_nccl_live() {
   for (const auto &comm : state().comms)
     live += comm->isAlive;
   return live;
+}
+uint64_t fake_nccl_limited() {
+  Lock lock(state().mutex);
+  return state().limited;
 }
 uint64_t fake_nccl_calls(const char *name) {
   Lock lock(state().mutex);

@@ -27,6 +27,8 @@
   FAKE_NCCL_FUNCTION(void, fake_nccl_alone, (int begins, int meets))           \
   /* Communicators alive. */                                                   \
   FAKE_NCCL_FUNCTION(uint64_t, fake_nccl_live, (void))                         \
+  /* Collectives so far of communicators with a limit of workgroups. */        \
+  FAKE_NCCL_FUNCTION(uint64_t, fake_nccl_limited, (void))                      \
   FAKE_NCCL_FUNCTION(uint64_t, fake_nccl_calls, (const char *name))
 
 #endif // GPUASYNC_TEST_RUNTIME_RANKS_GPUS_FAKENCCL_H

@@ -146,12 +146,15 @@ void contains(const std::string &text, const std::string &part) {
 }
 
 /// Sums up one number of each rank, and waits for the sum.
-void sumOnce(FrameScope &frame, int32_t value, int32_t expected) {
+void sumOnce(FrameScope &frame, int32_t value, int32_t expected,
+             bool isOverlapped = false) {
   gpuasync_stream *stream = frame.stream();
   auto *x = frame.alloc<int32_t>(stream, 1);
   int32_t result = value;
   frame.copy(stream, x, &result, sizeof(result));
-  enqueue(frame, stream, sumOfInts(), x, 1, x, 1);
+  gpuasync_collective what = sumOfInts();
+  what.isOverlapped = isOverlapped;
+  enqueue(frame, stream, what, x, 1, x, 1);
   frame.copy(stream, &result, x, sizeof(result));
   if (!frame.wait({stream}))
     EXPECT_EQ(result, expected);
@@ -180,6 +183,7 @@ public:
   Drawn draw() {
     Drawn drawn;
     drawn.what = makeCollective(upTo(1, 7));
+    drawn.what.isOverlapped = upTo(0, 1);
     if (drawn.what.kind == GPUASYNC_BARRIER) {
       drawn.from = drawn.to = 0;
       return drawn;
@@ -319,22 +323,41 @@ TEST_P(GpuRanks, EqualThoseOfTheHost) {
   }
 }
 
+TEST_P(GpuRanks, OverlappedOnesTakeFewWorkgroups) {
+  World world(GetParam(), 2);
+  const uint64_t before = nccl.fake_nccl_limited();
+  auto messages = world.run([&](uint32_t, FrameScope &frame) {
+    for (bool isOverlapped : {false, true, true, false, true})
+      sumOnce(frame, 1, 2, isOverlapped);
+  });
+  EXPECT_EQ(messages, std::vector<std::string>(2));
+  EXPECT_EQ(nccl.fake_nccl_limited() - before, 6u);
+  EXPECT_EQ(nccl.fake_nccl_live(), 6u); // two, and what they are split off
+}
+
 //===----------------------------------------------------------------------===//
 // Failures
 //===----------------------------------------------------------------------===//
 
 TEST_P(GpuRanks, ThatDifferFail) {
-  World world(GetParam(), 3);
-  auto messages = world.run([&](uint32_t rank, FrameScope &frame) {
-    sumOnce(frame, 1, 3); // the ranks have met
-    gpuasync_stream *stream = frame.stream();
-    auto *x = frame.alloc<int32_t>(stream, 4);
-    enqueue(frame, stream, sumOfInts(), x, rank == 2 ? 2 : 4, x,
-            rank == 2 ? 2 : 4);
-    frame.wait({stream}); // for ranks that never come
-  });
-  for (const std::string &message : messages)
-    contains(message, "the ranks differ: all_reduce<sum> of");
+  for (bool differInOverlap : {false, true}) {
+    World world(GetParam(), 3);
+    auto messages = world.run([&](uint32_t rank, FrameScope &frame) {
+      sumOnce(frame, 1, 3); // the ranks have met
+      gpuasync_stream *stream = frame.stream();
+      auto *x = frame.alloc<int32_t>(stream, 4);
+      gpuasync_collective what = sumOfInts();
+      what.isOverlapped = differInOverlap && rank == 2;
+      const int64_t size = !differInOverlap && rank == 2 ? 2 : 4;
+      enqueue(frame, stream, what, x, size, x, size);
+      frame.wait({stream}); // for ranks that never come
+    });
+    for (const std::string &message : messages) {
+      contains(message, "the ranks differ: ");
+      contains(message, differInOverlap ? "overlapped all_reduce<sum> of 4 i32"
+                                        : "all_reduce<sum> of 2 i32");
+    }
+  }
 }
 
 TEST_P(GpuRanks, WhoDoesNotWaitFailsToo) {
@@ -370,14 +393,20 @@ TEST_P(GpuRanks, AnEndOfOneEndsTheOthersWait) {
 }
 
 TEST_P(GpuRanks, ACallThatFailsEndsTheOthersWait) {
-  for (const char *name :
-       {"ncclGetUniqueId", "ncclCommInitRankConfig", "ncclCommSplit",
-        "ncclCommGetAsyncError", "ncclAllReduce", "ncclGroupEnd"})
-    for (uint64_t n : {1, 2, 3}) {
+  struct {
+    const char *name;
+    uint64_t calls; ///< at least
+  } const all[] = {{"ncclGetUniqueId", 1}, {"ncclCommInitRankConfig", 3},
+                   {"ncclCommSplit", 6},   {"ncclCommGetAsyncError", 4},
+                   {"ncclAllReduce", 6},   {"ncclGroupEnd", 3}};
+  for (auto [name, calls] : all)
+    for (uint64_t n : {1, 2, 3, 4}) {
       World world(GetParam(), 3);
       nccl.fake_nccl_fail(name, n, 3);
       auto messages = world.run([&](uint32_t rank, FrameScope &frame) {
-        sumOnce(frame, int32_t(rank), 3);
+        for (bool isOverlapped : {false, true})
+          if (!frame.failed())
+            sumOnce(frame, int32_t(rank), 3, isOverlapped);
         if (frame.failed())
           return;
         gpuasync_stream *stream = frame.stream();
@@ -392,7 +421,7 @@ TEST_P(GpuRanks, ACallThatFailsEndsTheOthersWait) {
         frame.destroy(stream);
       });
       nccl.fake_nccl_fail(name, 0, 0);
-      if (strcmp(name, "ncclGetUniqueId") == 0 && n > 1) {
+      if (n > calls) {
         EXPECT_EQ(messages, std::vector<std::string>(3));
         continue;
       }
