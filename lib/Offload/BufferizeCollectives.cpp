@@ -76,7 +76,8 @@ struct BufferizeCollective
                          /*asyncDependencies=*/ValueRange(),
                          /*stream=*/Value(), /*id=*/IntegerAttr(),
                          /*after=*/DenseI64ArrayAttr(), collective.getWhat(),
-                         collective.getGroupAttr(), to, from);
+                         collective.getGroupAttr(), to, from,
+                         collective.getOverlapped());
     if (to != *destination &&
         failed(options.createMemCpy(rewriter, loc, to, *destination)))
       return failure();

@@ -75,6 +75,8 @@ static void addGrouping(OpPassManager &pm, const OffloadOptions &options) {
   pm.addPass(createGPUAsyncHoistInvariants());
   pm.addPass(createGPUAsyncFuseElementwise({options.device}));
   pm.addPass(createGPUAsyncCanonicalize());
+  if (options.device != OffloadDevice::CPU)
+    pm.addPass(createGPUAsyncMarkOverlaps());
   pm.addPass(createGPUAsyncSplitReductions({options.device, options.blas}));
   pm.addPass(createGPUAsyncFormGroups({options.device, options.blas}));
   pm.addPass(createGPUAsyncCanonicalize());

@@ -229,8 +229,8 @@ func.func @ranks(%x: memref<4xf32>, %y: memref<12xf32>, %b: memref<?x4xi1>, %o: 
   %g = gpu_async.uniform %f {here} : f32
   // CHECK: %[[T0:.*]] = gpu_async.collective async all_reduce<sum> group(@rows) %[[X]], %[[X]] : memref<4xf32>, memref<4xf32>
   %t0 = gpu_async.collective async all_reduce<sum> group(@rows) %x, %x : memref<4xf32>, memref<4xf32>
-  // CHECK: %[[T1:.*]] = gpu_async.collective async [%[[T0]]] all_gather group(@rows) %[[Y]], %[[X]] : memref<12xf32>, memref<4xf32>
-  %t1 = gpu_async.collective async [%t0] all_gather group(@rows) %y, %x : memref<12xf32>, memref<4xf32>
+  // CHECK: %[[T1:.*]] = gpu_async.collective async [%[[T0]]] all_gather group(@rows) %[[Y]], %[[X]] {overlapped} : memref<12xf32>, memref<4xf32>
+  %t1 = gpu_async.collective async [%t0] all_gather group(@rows) %y, %x {overlapped} : memref<12xf32>, memref<4xf32>
   // CHECK: %[[T2:.*]] = gpu_async.collective async [%[[T1]]] reduce_scatter<max> group(@rows) %[[X]], %[[Y]] : memref<4xf32>, memref<12xf32>
   %t2 = gpu_async.collective async [%t1] reduce_scatter<max> group(@rows) %x, %y : memref<4xf32>, memref<12xf32>
   // CHECK: %[[T3:.*]] = gpu_async.collective async [%[[T2]]] all_to_all %[[B]], %[[O]] : memref<?x4xi1>, memref<?x4xi1, strided<[4, 1], offset: ?>>

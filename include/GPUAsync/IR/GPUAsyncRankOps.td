@@ -127,7 +127,8 @@ def GPUAsync_CollectiveOp : GPUAsync_WorkOp<"collective",
         (ins GPUAsync_CollectiveAttr:$what,
              OptionalAttr<FlatSymbolRefAttr>:$group,
              Optional<AnyMemRef>:$destination,
-             Optional<AnyMemRef>:$source), [{
+             Optional<AnyMemRef>:$source,
+             UnitAttr:$overlapped), [{
     custom<Collective>($what) (`group` `(` $group^ `)`)?
     `` custom<CollectiveMemory>($destination, $source, ref($what)) attr-dict
     (`:` type($destination)^ `,` type($source))?
@@ -158,14 +159,20 @@ def GPUAsync_CollectiveOp : GPUAsync_WorkOp<"collective",
     overwritten. Collectives of all groups are serial: they run in the order of
     the program.
 
+    On a GPU a collective takes as much of the device as makes it fastest. One
+    that is `overlapped` leaves most of the device to the work beside it, and
+    takes longer by itself (gpu-async-mark-overlaps).
+
     Legal: one value as both memrefs, of an `all_reduce` and a `broadcast`; sizes
     that are known at run time only. Illegal: memrefs that overlap, otherwise;
     two collectives that no token orders; ranks of a group whose next
-    collectives differ in kind, type or sizes; a collective in a region.
+    collectives differ in kind, type, sizes or `overlapped`; a collective in a
+    region.
 
     ```mlir
     %t = gpu_async.collective async [%a] all_reduce<sum> group(@dp) %x, %x : memref<4xf32>, memref<4xf32>
     %u = gpu_async.collective async [%t] all_gather group(@dp) %y, %x : memref<?xf32>, memref<4xf32>
+    %v = gpu_async.collective async [%u] all_reduce<sum> %z, %z {overlapped} : memref<4xf32>, memref<4xf32>
     gpu_async.collective on %s id(2 after [1]) barrier
     ```
   }];
@@ -210,7 +217,8 @@ def GPUAsync_TensorCollectiveOp : GPUAsync_Op<"tensor_collective", [
       GPUAsync_CollectiveAttr:$what,
       OptionalAttr<FlatSymbolRefAttr>:$group,
       AnyRankedTensor:$source,
-      AnyRankedTensor:$destination);
+      AnyRankedTensor:$destination,
+      UnitAttr:$overlapped);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
     custom<Collective>($what) (`group` `(` $group^ `)`)?

@@ -472,6 +472,23 @@ def GPUAsyncSplitReductions
   ];
 }
 
+def GPUAsyncMarkOverlaps
+    : Pass<"gpu-async-mark-overlaps", "::mlir::func::FuncOp"> {
+  let summary = "Let collectives beside products leave the device to them";
+  let description = [{
+    A collective on a GPU takes some of its processors. A product whose workgroups
+    fill the device once takes twice as long beside it. So a collective becomes
+    `overlapped` if products behind it in its block need nothing of it, and take
+    long enough: they last for at least half of the time that the collective takes
+    with few processors. Sizes are constant, and times are estimated from them. A
+    product counts for the collectives before it in the block together.
+  }];
+  let statistics = [
+    Statistic<"numOverlapped", "overlapped-collectives",
+              "Collectives that leave the device to products">
+  ];
+}
+
 def GPUAsyncFormGroups
     : Pass<"gpu-async-form-groups", "::mlir::func::FuncOp"> {
   let summary = "Put linalg ops that share tiles into one scf.forall";

@@ -201,7 +201,7 @@ Tables::Tables(ModuleOp module, SymbolTable &symbols)
   functionType = structOf({p, p, i32, i32, p, p, i32, i32, i32, i32});
   fragmentType = structOf({i32, i32, i32, i32, p, p, p, p});
   groupType = structOf({p, i32, i32, p});
-  collectiveType = structOf({i64, i32, i32, i32, i32, i32, i32, p, p, p});
+  collectiveType = structOf({i64, i32, i32, i32, i32, i32, i32, p, p, p, i32});
   Type three = LLVM::LLVMArrayType::get(i64, 3);
   block = structOf({three, three, three, i64, i32, i32, p});
   for (auto binary : module.getOps<BinaryOp>())
@@ -535,10 +535,12 @@ FlatSymbolRefAttr Tables::addCollective(CollectiveOp op) {
   CollectiveAttr what = op.getWhat();
   Position position = getPosition(op.getLoc());
   Attribute name = op.getGroupAttr();
-  Attribute fields[] = {what, builder.getI32IntegerAttr(op.getElement()),
+  Attribute fields[] = {what,
+                        builder.getI32IntegerAttr(op.getElement()),
                         name ? name : builder.getUnitAttr(),
                         builder.getStringAttr(position.file),
-                        builder.getI64IntegerAttr(position.line)};
+                        builder.getI64IntegerAttr(position.line),
+                        builder.getBoolAttr(op.getOverlapped())};
   FlatSymbolRefAttr &known = collectives[builder.getArrayAttr(fields)];
   if (known)
     return known;
@@ -551,7 +553,7 @@ FlatSymbolRefAttr Tables::addCollective(CollectiveOp op) {
        integer(i32Type, op.getElement()), integer(i32Type, what.getRoot()),
        integer(i32Type, pairs.size() / 2), integer(i32Type, position.line),
        integers("_gpuasync_pairs", pairs), group(op.getGroupAttr()),
-       string(position.file)});
+       string(position.file), integer(i32Type, op.getOverlapped())});
   known = address(addTable("_gpuasync_collective", table)).symbol;
   return known;
 }

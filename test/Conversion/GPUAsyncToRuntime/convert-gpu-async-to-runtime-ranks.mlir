@@ -34,6 +34,7 @@ gpu_async.group @unused grid [6] axes [0]
 // CHECK:         llvm.call @gpuasync_collective_enqueue(%{{.+}}, %{{.+}}, %{{.+}}, %[[EIGHT]], %{{.+}}, %[[FOUR]])
 // CHECK:         llvm.mlir.addressof @[[$PERMUTE:_gpuasync_collective(_[0-9]+)?]] :
 // CHECK:         llvm.mlir.addressof @[[$BROADCAST:_gpuasync_collective(_[0-9]+)?]] :
+// CHECK:         llvm.mlir.addressof @[[$OVERLAPPED:_gpuasync_collective(_[0-9]+)?]] :
 // CHECK:         %[[BARRIER:.+]] = llvm.mlir.addressof @[[$LAST:_gpuasync_collective(_[0-9]+)?]] :
 // CHECK-NEXT:    %[[NULL:.+]] = llvm.mlir.zero : !llvm.ptr
 // CHECK-NEXT:    %[[ZERO:.+]] = llvm.mlir.constant(0 : i64)
@@ -48,6 +49,7 @@ func.func @collectives(%x: memref<?xf16, strided<[1], offset: ?>>, %y: memref<4x
   gpu_async.collective on %s all_gather group(@columns) %z, %y : memref<8xindex>, memref<4xindex> loc("step.mlir":8:3)
   gpu_async.collective on %s permute<[[0, 1], [1, 0]]> group(@pairs) %z, %w : memref<8xindex>, memref<8xindex> loc("step.mlir":9:3)
   gpu_async.collective on %s broadcast<2> group(@rows) %z, %z : memref<8xindex>, memref<8xindex> loc("step.mlir":10:3)
+  gpu_async.collective on %s broadcast<2> group(@rows) %z, %z {overlapped} : memref<8xindex>, memref<8xindex> loc("step.mlir":10:3)
   gpu_async.collective on %s barrier loc("step.mlir":11:3)
   gpu_async.stream.synchronize %s
   gpu_async.stream.destroy %s idle
@@ -96,7 +98,7 @@ func.func @promise(%x: index) -> index {
 // CHECK:         llvm.mlir.constant(3 : i32)
 // CHECK:         llvm.mlir.addressof @_gpuasync_members_rows
 // CHECK:       llvm.mlir.global internal constant @[[$REDUCE]]()
-// CHECK:         llvm.mlir.constant(56 : i64)
+// CHECK:         llvm.mlir.constant(64 : i64)
 // CHECK:         llvm.mlir.constant(1 : i32)
 // CHECK:         llvm.mlir.constant(1 : i32)
 // CHECK:         llvm.mlir.constant(6 : i32)
@@ -106,6 +108,8 @@ func.func @promise(%x: index) -> index {
 // CHECK:         llvm.mlir.zero
 // CHECK:         llvm.mlir.addressof @_gpuasync_group_rows
 // CHECK:         llvm.mlir.addressof @[[FILE:.+]] :
+// CHECK:         llvm.mlir.constant(0 : i32)
+// CHECK-NEXT:    llvm.insertvalue {{.+}}[10]
 // CHECK:       @_gpuasync_members_columns(dense<[0, 3, 1, 4, 2, 5]>
 // CHECK:       @[[$GATHER]]()
 // CHECK:         llvm.mlir.constant(2 : i32)
@@ -122,6 +126,9 @@ func.func @promise(%x: index) -> index {
 // CHECK:       @[[$BROADCAST]]()
 // CHECK:         llvm.mlir.constant(5 : i32)
 // CHECK:         llvm.mlir.constant(2 : i32)
+// CHECK:       @[[$OVERLAPPED]]()
+// CHECK:         llvm.mlir.constant(1 : i32)
+// CHECK-NEXT:    llvm.insertvalue {{.+}}[10]
 // CHECK:       @[[$LAST]]()
 // CHECK:         llvm.mlir.constant(7 : i32)
 // CHECK:       @_gpuasync_members_cube(dense<[0, 1, 4, 5, 2, 3, 6, 7]>
