@@ -22,10 +22,9 @@ namespace mlir::gpuasync {
 using namespace mlir;
 using namespace mlir::gpuasync;
 
-// Estimates for GPUs that NVLink connects. Only their ratios count: the unit is
-// a multiplication of f32 numbers. docs/reference/Ranks.md says where they come
-// from.
-static constexpr double workPerByte = 250; ///< by few processors
+// Of an H200 and NVLink (docs/reference/Ranks.md). Only their ratios count: the
+// unit is the time of a multiplication of f32 numbers.
+static constexpr double workPerByte = 300; ///< by few processors
 static constexpr double speedOfAll = 4;    ///< against few processors
 static constexpr double speedOfCores = 16; ///< of products of 16-bit numbers
 /// Smaller ones are over soon, and take few processors by themselves.

@@ -231,9 +231,9 @@ class Program:
         r = self.random
         kind, group = r.choice(KINDS), r.choice(self.groups)
         if kind == "barrier":
-            return [Statement("collective", kind=kind, group=group)]
+            return [Statement("collective", kind=kind, group=group, overlapped=r.random() < 0.3)]
         source, n = self.pick(), group.size
-        element, made = source.element, Statement("collective", kind=kind, group=group)
+        element, made = source.element, Statement("collective", kind=kind, group=group, overlapped=r.random() < 0.3)
         most = source.rows
         if kind in ("reduce_scatter", "all_to_all"):
             if most < n:
@@ -496,17 +496,21 @@ class Text:
         rest = [", 0", ", %d" % width, ", 1"] if b.width else [""] * 3
         return self.value("memref.subview %s[%d%s] [%d%s] [1%s] : %s to %s" % (b.name, ref.first, rest[0], ref.rows, rest[1], rest[2], b.type, result)), result
 
+    def hint(self, s):
+        return " {overlapped}" if getattr(s, "overlapped", False) else ""
+
     def collective(self, s, kind=None):
         kind = kind or s.kind
         what = kind + ("<%s>" % s.reduction if kind in ("all_reduce", "reduce_scatter") else "<%d>" % s.root if kind == "broadcast"
                        else "<%s>" % s.pairs if kind == "permute" else "")
         group = " group(@%s)" % s.group.name if s.group.name else ""
         if kind == "barrier":
-            self.line("gpu_async.collective %s%s" % (what, group))
+            self.line("gpu_async.collective %s%s%s" % (what, group, self.hint(s)))
             return
         source, sourceType = self.view(s.source)
         to, toType = (source, sourceType) if s.to is s.source else self.view(s.to)
-        self.line("gpu_async.collective %s%s %s, %s : %s, %s" % (what, group, to, source, toType, sourceType))
+        self.line("gpu_async.collective %s%s %s, %s%s : %s, %s"
+                  % (what, group, to, source, self.hint(s), toType, sourceType))
 
     def copyBack(self, buffer):
         """The name and the type of a copy in host memory."""

@@ -433,7 +433,7 @@ def run(options, seeds):
         arrays = arrays_of(function, numpy, jax)
         if function.differs:
             try:
-                gpu_async.jit(space["f"], mesh=mesh)(*arrays)
+                gpu_async.jit(space["f"], mesh=mesh, device=options.device)(*arrays)
                 said = "failed ranks may part, and it is not refused"
             except gpu_async.CompileError as error:
                 isRight = "may differ between ranks" in str(error) or "may part at it" in str(error)
@@ -453,7 +453,7 @@ def run(options, seeds):
             continue
         print("%d gpu_async" % seed, flush=True)
         try:
-            got = gpu_async.jit(space["f"], mesh=mesh)(*arrays)
+            got = gpu_async.jit(space["f"], mesh=mesh, device=options.device)(*arrays)
             said = [text for one, other in zip(got, wanted) if (text := compare(numpy, one, other))]
         except Exception as error:  # pylint: disable=broad-except
             said = ["%s: %s" % (type(error).__name__, str(error)[:600])]
@@ -468,6 +468,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--programs", type=int, default=100)
     parser.add_argument("--size", type=int, default=12, help="most statements of each body")
+    parser.add_argument("--device", default="cpu")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--batch", type=int, default=10, help="functions in a process")
     parser.add_argument("--timeout", type=int, default=300, help="seconds for a process")
@@ -490,7 +491,7 @@ def main():
         while pending and len(running) < options.jobs:
             batch, pending = pending[: options.batch], pending[options.batch :]
             words = [sys.executable, __file__, options.gpu_runner, "--worker", "--seed=%d" % batch[0], "--programs=%d" % len(batch),
-                     "--size=%d" % options.size, "--keep=" + options.keep]
+                     "--size=%d" % options.size, "--keep=" + options.keep, "--device=" + options.device]
             running.append((batch, subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)))
         batch, process = running.pop(0)
         try:
