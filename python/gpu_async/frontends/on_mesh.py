@@ -20,9 +20,15 @@ import gpu_async
 from . import from_jax, host_calls, kept, lower_jax, nesting, shards, static
 
 
-# How the compiler tells to make a value the same on all ranks (lib/Transforms/CheckCollectives.cpp), and how in Python.
-HINTS = ("or use gpu_async.uniform to say that the value is the same on all ranks",
-         "or make the value the same on these ranks, by jax.lax.pmax of it over the axes of the collective")
+# What the compiler says of collectives that not all ranks may reach (lib/Transforms/CheckCollectives.cpp), and in terms of JAX.
+WORDS = (("or use gpu_async.uniform to say that the value is the same on all ranks",
+          "or make the value the same on these ranks, by jax.lax.pmax of it over the axes of the collective"),
+         ("'gpu_async.collective' op is", "this collective is"),
+         ("ranks may part at this 'scf.if'", "ranks may part at this branch"),
+         ("ranks may part at this 'scf.index_switch'", "ranks may part at this branch"),
+         ("ranks may part at this 'scf.while'", "ranks may part at this loop"),
+         ("ranks may part at this 'scf.for'", "ranks may part at this loop"),
+         ("since the value comes from 'memref.load' here", "since it depends on an element of an array of each rank"))
 # As lib/Library/RankCalls.cpp has it.
 MOST_RANKS = 1024
 
@@ -58,6 +64,27 @@ class OnMesh:
         self._compiled, self._lock = {}, threading.RLock()
 
     def __call__(self, *args, **named):
+        arrays, (main, parts, results, dtypes) = self._find(args, named)
+        given = tuple(
+            tuple(numpy.ascontiguousarray(parts.cut(array, dims, rank)) if array.ndim else array
+                  for array, dims in zip(arrays, parts.arguments))
+            for rank in range(parts.ranks)
+        )
+        made = [each if isinstance(each, tuple) else () if each is None else (each,) for each in main._call_on_ranks(given)]
+        joined = [
+            parts.join([_as_numpy(rank[number], dtype) for rank in made], dims,
+                       functools.partial(numpy.empty, dtype=dtype))
+            for number, (dims, dtype) in enumerate(zip(parts.results, dtypes))
+        ]
+        return jax.tree_util.tree_unflatten(results, joined)
+
+    def schedule(self, *args, **named):
+        """What each rank does on which stream in a call with such arguments: a Schedule. Compiles as the call would."""
+        _, (main, *_) = self._find(args, named)
+        return main.schedule()
+
+    def _find(self, args, named):
+        """The arguments as arrays of NumPy's, and what is compiled for them."""
         leaves, tree = jax.tree_util.tree_flatten((args, named))
         arrays, types = [], []
         for number, leaf in enumerate(leaves):
@@ -76,19 +103,7 @@ class OnMesh:
             with self._lock:
                 compiled = self._compiled.get(key) or self._compile(tree, types)
                 self._compiled[key] = compiled
-        main, parts, results, dtypes = compiled
-        given = tuple(
-            tuple(numpy.ascontiguousarray(parts.cut(array, dims, rank)) if array.ndim else array
-                  for array, dims in zip(arrays, parts.arguments))
-            for rank in range(parts.ranks)
-        )
-        made = [each if isinstance(each, tuple) else () if each is None else (each,) for each in main._call_on_ranks(given)]
-        joined = [
-            parts.join([_as_numpy(rank[number], dtype) for rank in made], dims,
-                       functools.partial(numpy.empty, dtype=dtype))
-            for number, (dims, dtype) in enumerate(zip(parts.results, dtypes))
-        ]
-        return jax.tree_util.tree_unflatten(results, joined)
+        return arrays, compiled
 
     def __get__(self, instance, owner=None):
         return self if instance is None else MethodType(self, instance)
@@ -146,7 +161,9 @@ class OnMesh:
         try:
             exe = gpu_async._compile(program.encode(), self._device, name, self._options)
         except gpu_async.CompileError as error:
-            said = str(error).replace(*HINTS)
+            said = str(error)
+            for of_ir, of_jax in WORDS:
+                said = said.replace(of_ir, of_jax)
             if said == str(error):
                 raise
             raise gpu_async.CompileError(said, error.code) from None
