@@ -11,6 +11,7 @@
 #include "libs/ranks/Processes.h"
 #include "libs/ranks/Registry.h"
 #include "libs/ranks/Threads.h"
+#include "shim/base/Settings.h"
 #include "shim/base/SizedStruct.h"
 
 #include <algorithm>
@@ -91,16 +92,26 @@ std::string ranks::describe(const Part &part) {
   return text + " at " + part.place;
 }
 
+/// How to start so many ranks.
+static std::string findHint(uint32_t count) {
+  if (count > 1024) // the most of gpu-runner
+    return {};
+  Launched launched;
+  const bool hasLauncher =
+      findLaunched(launched).empty() && launched.count != 0;
+  const char *how = !hasLauncher                ? "gpu-runner --ranks="
+                    : setting(torchrunVariable) ? "torchrun --nproc_per_node="
+                                                : "mpirun -n ";
+  return " (" + (how + std::to_string(count)) + ")";
+}
+
 Error ranks::checkGroup(const gpuasync_group &group, uint32_t rankCount) {
   const std::string name =
       std::string("group @") + (group.name ? group.name : "");
   if (group.rankCount != rankCount)
     return name + " is of " + std::to_string(group.rankCount) +
            " ranks, and the program runs on " + std::to_string(rankCount) +
-           (group.rankCount <= 1024 // the most of gpu-runner
-                ? " (gpu-runner --ranks=" + std::to_string(group.rankCount) +
-                      ")"
-                : "");
+           findHint(group.rankCount);
   if (!group.members || !group.size || rankCount % group.size)
     return name + " has no lists of one length";
   std::vector<bool> seen(rankCount);

@@ -47,7 +47,7 @@
 // RUN: not %mpich 3 gpu-runner %S/errors.mlir --device=cpu -e swapped --input=2 >%t.out 2>&1
 // RUN: FileCheck %S/errors.mlir --input-file=%t.out --check-prefix=SWAPPED
 // RUN: not %openmpi 2 gpu-runner %S/errors.mlir --device=cpu -e trio >%t.out 2>&1
-// RUN: FileCheck %S/errors.mlir --input-file=%t.out --check-prefix=TWO
+// RUN: FileCheck %S/errors.mlir --input-file=%t.out --check-prefix=TWO-MPI
 // RUN: %mpich 3 gpu-runner %S/errors.mlir --device=cpu -e trio
 
 // One that fails before it has begun: the others do not wait for it, and write nothing.
