@@ -30,6 +30,10 @@ static constexpr double speedOfCores = 16; ///< of products of 16-bit numbers
 /// Smaller ones are over soon, and take few processors by themselves.
 static constexpr double leastBytes = 1 << 18;
 
+static unsigned getBits(Type element) {
+  return element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 64;
+}
+
 static double getProductWork(Operation *op) {
   auto product = dyn_cast<linalg::LinalgOp>(op);
   if (!product || product.getNumDpsInputs() != 2 ||
@@ -42,7 +46,7 @@ static double getProductWork(Operation *op) {
     work *= static_cast<double>(size);
   }
   Type type = getElementTypeOrSelf(product.getDpsInputs()[0].getType());
-  return type.getIntOrFloatBitWidth() <= 16 ? work / speedOfCores : work;
+  return getBits(type) <= 16 ? work / speedOfCores : work;
 }
 
 static double getBytes(Value tensor) {
@@ -50,7 +54,7 @@ static double getBytes(Value tensor) {
   if (!type.hasStaticShape())
     return 0;
   return static_cast<double>(type.getNumElements()) *
-         llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+         llvm::divideCeil(getBits(type.getElementType()), 8);
 }
 
 /// How much of its data each of four ranks sends.

@@ -114,3 +114,15 @@ func.func @loop(%x: tensor<1024x1024xf32>, %n: index) -> tensor<1024x1024xf32> {
   }
   return %r : tensor<1024x1024xf32>
 }
+
+// Elements of other types.
+// CHECK-LABEL: func.func @others(
+// CHECK: tensor_collective broadcast<0> {{.*}}index{{.*}} {overlapped}
+func.func @others(%x: tensor<512x512xindex>, %a: tensor<1024x1024xf32>, %c: tensor<4x4xcomplex<f32>>)
+    -> (tensor<512x512xindex>, tensor<1024x1024xf32>, tensor<4x4xcomplex<f32>>) {
+  %e = tensor.empty() : tensor<512x512xindex>
+  %s = gpu_async.tensor_collective broadcast<0> ins(%x : tensor<512x512xindex>) outs(%e : tensor<512x512xindex>)
+  %p = linalg.matmul ins(%a, %a : tensor<1024x1024xf32>, tensor<1024x1024xf32>) outs(%a : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %q = linalg.matmul ins(%c, %c : tensor<4x4xcomplex<f32>>, tensor<4x4xcomplex<f32>>) outs(%c : tensor<4x4xcomplex<f32>>) -> tensor<4x4xcomplex<f32>>
+  return %s, %p, %q : tensor<512x512xindex>, tensor<1024x1024xf32>, tensor<4x4xcomplex<f32>>
+}
