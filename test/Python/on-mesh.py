@@ -280,7 +280,7 @@ class OnMesh(unittest.TestCase):
             later,
             rounds,
         ):
-            self.refuse(ga.CompileError, "on-mesh.py:.*: this collective is under control flow that may differ between ranks.*"
+            self.refuse(ga.CompileError, "on-mesh.py:.*: this collective is under control flow that may differ between ranks along '[xy]'.*"
                         "by jax.lax.pmax of it over(?s:.*)ranks may part at this (branch|loop)", shard(body, P("x", "y"), P("x", "y")), a)
 
 

@@ -6,6 +6,7 @@ Ranks are threads of this process. Each has its parts of the arguments, and comp
 
 import contextlib
 import functools
+import itertools
 import math
 import os
 import re
@@ -161,7 +162,7 @@ class OnMesh:
         try:
             exe = gpu_async._compile(program.encode(), self._device, name, self._options)
         except gpu_async.CompileError as error:
-            said = str(error)
+            said = _name_axes(str(error), program, self._axes)
             for of_ir, of_jax in WORDS:
                 said = said.replace(of_ir, of_jax)
             if said == str(error):
@@ -211,6 +212,21 @@ class OnMesh:
         else:
             spec = None
         return numpy.asarray(array, dtype), (tuple(shape), dtype, how in (from_jax.WEAK_ARRAY, from_jax.WEAK), spec)
+
+
+def _name_axes(text, program, axes):
+    """A message with axes of the mesh in place of the program's groups of ranks."""
+    names, sizes = tuple(axes), tuple(axes.values())
+    ranks = numpy.arange(math.prod(sizes)).reshape(sizes)
+    along = {}
+    for count in range(len(names), 0, -1):  # the fewest axes win: some have one rank
+        for chosen in itertools.combinations(range(len(names)), count):
+            lists = numpy.moveaxis(ranks, chosen, range(-count, 0)).reshape(-1, math.prod(sizes[each] for each in chosen))
+            along[repr(lists.tolist())] = " and ".join(repr(names[each]) for each in chosen)
+    for name, lists in re.findall(r"gpu_async\.group @(\S+) ranks (\[\[.*\]\])", program):
+        if lists in along:
+            text = re.sub(r"of the group @%s\b" % re.escape(name), "along " + along[lists], text)
+    return text
 
 
 def _as_numpy(array, dtype):
