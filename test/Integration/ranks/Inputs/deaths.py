@@ -32,7 +32,7 @@ def children(options):
 def run(options, way):
     """Seconds from the death to what each other rank says of it, and to the end of the job; what is wrong."""
     command = options.launcher.split() + [str(RANKS), options.gpu_runner, os.path.join(folder, "deaths.mlir"),
-                                          "--shared-libs=" + options.library, "--device=cpu", "--timeout=%d" % options.timeout,
+                                          "--shared-libs=" + options.library, "--device=" + options.device, "--timeout=%d" % options.timeout,
                                           "--input=%d" % BAD, "--input=%d" % WAYS[way]]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
     death, said, lines = None, {}, []
@@ -79,6 +79,7 @@ def main():
     parser.add_argument("--launcher", required=True, help="words before the number of processes")
     parser.add_argument("--way", action="append", choices=list(WAYS))
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--device", default="cpu")
     parser.add_argument("--survive", action="store_true")
     parser.add_argument("--timeout", type=int, default=60)
     parser.add_argument("--limit", type=float, default=5, help="seconds from the death to the end of the job")
