@@ -4,7 +4,8 @@
 
 A row shows the host's thread, and one each stream; time goes to the right. An arrow leads from work to work on another
 stream that waits for it. Streams are counted as gpu-runner --print-schedule counts them. The trace is a file by
-gpu-runner --trace=FILE, GPU_ASYNC_TRACE=FILE or gpu_async.trace(FILE).
+gpu-runner --trace=FILE, GPU_ASYNC_TRACE=FILE or gpu_async.trace(FILE). A call on several ranks is drawn with all of
+them, or with one by --rank.
 """
 
 # It is installed as gpu-async-timeline too, so it imports nothing of the package.
@@ -12,6 +13,7 @@ import argparse
 import html
 import json
 import math
+import re
 import sys
 
 WIDTH, LEFT, TOP, ROW, BAR, BOTTOM = 1080, 90, 64, 44, 26, 34
@@ -26,6 +28,7 @@ KINDS = {
     "kernel": ("kernel", "kernel"),
     "graph": ("kernel", "graph"),
     "call": ("kernel", "work of a library"),
+    "collective": ("collective", "collective"),
     "copy": ("copy", "copy"),
     "fill": ("copy", "fill"),
 }
@@ -39,13 +42,14 @@ text { font: 11px sans-serif; fill: #24292f }
 .driver { fill: #d0d7de; stroke: #8c959f }
 .kernel { fill: #ddf4ff; stroke: #0969da }
 .copy { fill: #dafbe1; stroke: #1a7f37 }
+.collective { fill: #fbefff; stroke: #8250df }
 .arrow { fill: none; stroke: #cf222e; stroke-width: 1.2 }
 .head { fill: #cf222e }
 @media (prefers-color-scheme: dark) {
   text { fill: #e6edf3 } .small { fill: #8d96a0 } .track { stroke: #30363d }
   .function { fill: #21262d } .wait { fill: #3d2e00 }
   .driver { fill: #30363d } .kernel { fill: #0c2d6b }
-  .copy { fill: #0f3d1f } .arrow { stroke: #ff7b72 } .head { fill: #ff7b72 }
+  .copy { fill: #0f3d1f } .collective { fill: #3c1e70 } .arrow { stroke: #ff7b72 } .head { fill: #ff7b72 }
 }
 """
 
@@ -125,6 +129,21 @@ def _choose(slices, function, number):
     return calls[number]
 
 
+def _calls_of_ranks(slices, call):
+    """Returns the slices of one call on all ranks: each has a thread of its own, and they run at the same time."""
+    end = call["ts"] + call["dur"]
+    found = {}
+    for each in slices:
+        if (each["cat"], each["name"]) == ("function", call["name"]) and each["ts"] <= end and call["ts"] <= each["ts"] + each["dur"]:
+            found.setdefault(each["tid"], each)
+    return list({**found, call["tid"]: call}.values())
+
+
+def _kind(event):
+    """Returns which of KINDS an event is."""
+    return "collective" if (event["cat"], event["name"]) == ("call", "collective") else event["cat"]
+
+
 def _label(tracks, shown, names):
     """Returns the label and the tooltip of each track. Streams are in the order of their first operations."""
     devices = sorted({pid for pid, _ in tracks if pid != 1})
@@ -149,17 +168,23 @@ def _step(duration):
     return next(power * factor for factor in (1, 2, 5, 10) if power * factor >= least)
 
 
-def draw(events, function=None, number=None, title=None):
+def draw(events, function=None, number=None, title=None, rank=None):
     """Returns the SVG document of one call: the last one of `function`, or its number from 0."""
     slices = [e for e in events if e["ph"] == "X"]
     call = _choose(slices, function, number)
-    begin, end = call["ts"], call["ts"] + call["dur"]
-    shown = [e for e in slices if begin <= e["ts"] + e["dur"] and e["ts"] <= end]
-    shown = [e for e in shown if e["pid"] != 1 or e["tid"] == call["tid"]]
     names = {}
     for event in events:
         if event["ph"] == "M" and event["name"].endswith("_name"):
             names[event["name"], event["pid"], event.get("tid")] = event["args"]["name"]
+    ranks = {int(found[1]): pid for (what, pid, _), name in names.items()
+             if what == "process_name" and (found := re.search(r", rank (\d+)$", name))}
+    if rank is not None and rank not in ranks:
+        raise TraceError("the trace has no rank %d; it has %s" % (rank, ", ".join(map(str, sorted(ranks))) or "none"))
+    calls = _calls_of_ranks(slices, call) if ranks else [call]
+    begin, end = min(e["ts"] for e in calls), max(e["ts"] + e["dur"] for e in calls)
+    duration, threads = end - begin, {e["tid"] for e in calls}
+    shown = [e for e in slices if begin <= e["ts"] + e["dur"] and e["ts"] <= end]
+    shown = [e for e in shown if (e["tid"] in threads if e["pid"] == 1 else rank is None or e["pid"] == ranks[rank])]
 
     first = {}
     for event in shown:
@@ -167,7 +192,7 @@ def draw(events, function=None, number=None, title=None):
         first[track] = min(first.get(track, math.inf), event["args"].get("id", math.inf))
     tracks = sorted(first, key=lambda track: (track[0], first[track], track[1]))
     row = {track: TOP + i * ROW for i, track in enumerate(tracks)}
-    scale = (WIDTH - LEFT - 10) / max(call["dur"], 1e-3)
+    scale = (WIDTH - LEFT - 10) / max(duration, 1e-3)
 
     def x(time):
         return LEFT + (time - begin) * scale
@@ -175,10 +200,13 @@ def draw(events, function=None, number=None, title=None):
     labels = _label(tracks, shown, names)
     streams = sum(pid != 1 for pid, _ in tracks)
     devices = sorted({names.get(("process_name", pid, None), "device") for pid, _ in tracks if pid != 1})
-    unit, per = ("ms", 1e3) if call["dur"] >= 1e3 else ("us", 1)
+    drawn = len(devices) if ranks else 1
+    if drawn > 1:
+        devices = sorted({re.sub(r", rank \d+$", "", each) for each in devices}) + ["%d ranks" % drawn]
+    unit, per = ("ms", 1e3) if duration >= 1e3 else ("us", 1)
     if title is None:
         title = "@%s%s, %d stream%s: %.4g %s" % (call["name"], " on " + ", ".join(devices) if devices else "",
-                                               streams, "" if streams == 1 else "s", call["dur"] / per, unit)
+                                               streams, "" if streams == 1 else "s", duration / per, unit)
     bottom = TOP + len(tracks) * ROW
     height = bottom + BOTTOM
     out = [
@@ -190,8 +218,8 @@ def draw(events, function=None, number=None, title=None):
         'refX="6" refY="3.5"><path class="head" d="M0,0 7,3.5 0,7z"/></marker></defs>',
         f'<text class="title" x="4" y="18">{_text(title)}</text>',
     ]
-    step = _step(call["dur"])
-    for i in range(int(call["dur"] / step) + 1):
+    step = _step(duration)
+    for i in range(int(duration / step) + 1):
         at = x(begin + i * step)
         out.append(f'<path class="track" d="M{at:.1f},{TOP - 12}V{bottom - 6}"/>')
         if at < WIDTH - 45:
@@ -202,17 +230,18 @@ def draw(events, function=None, number=None, title=None):
     for event in sorted(shown, key=lambda e: (e["pid"], e["ts"], -e["dur"])):
         y = row[event["pid"], event["tid"]]
         inset = 0 if event["cat"] == "function" or event["pid"] != 1 else 4
-        width = max(event["dur"] * scale, 0.8)
+        left = x(max(event["ts"], begin))  # it may have begun before the call
+        width = max(x(min(event["ts"] + event["dur"], end)) - left, 0.8)
         place = event["args"].get("at", "")
         tip = _text("%s: %.1f us %s" % (event["name"], event["dur"], place))
-        kind = KINDS.get(event["cat"], ("driver", ""))[0]
+        kind = KINDS.get(_kind(event), ("driver", ""))[0]
         out.append(
-            f'<rect class="{kind}" x="{x(event["ts"]):.1f}" y="{y + inset}" '
+            f'<rect class="{kind}" x="{left:.1f}" y="{y + inset}" '
             f'width="{width:.1f}" height="{BAR - 2 * inset}" rx="2"><title>{tip}</title></rect>'
         )
         if width > 6.4 * len(event["name"]) + 6 and event["cat"] != "function":
             out.append(
-                f'<text x="{x(event["ts"]) + 4:.1f}" y="{y + 17}" pointer-events="none">'
+                f'<text x="{left + 4:.1f}" y="{y + 17}" pointer-events="none">'
                 f'{_text(event["name"])}</text>'
             )
     ends = {e["id"]: e for e in events if e["ph"] == "f"}
@@ -233,7 +262,7 @@ def draw(events, function=None, number=None, title=None):
         )
     # The legend: what there is in this picture.
     at, y = 4, bottom + 10
-    there = {event["cat"] for event in shown}
+    there = {_kind(event) for event in shown}
     texts = {}
     for category, (kind, text) in KINDS.items():
         if category in there:
@@ -257,10 +286,11 @@ def main():
     parser.add_argument("-o", "--output", metavar="FILE", help="the picture, an SVG file (default: standard output)")
     parser.add_argument("-e", "--function", metavar="NAME", help="draw a call of this function (default: of any)")
     parser.add_argument("--call", type=int, metavar="N", help="draw call number N, counted from 0 (default: the last one)")
+    parser.add_argument("--rank", type=int, metavar="N", help="of a call on several ranks, draw the streams of this one (default: of all)")
     parser.add_argument("--title", metavar="TEXT", help="the title (default: function, device, streams and time)")
     options = parser.parse_args()
     try:
-        picture = draw(read(options.trace), options.function, options.call, options.title)
+        picture = draw(read(options.trace), options.function, options.call, options.title, options.rank)
         if options.output and options.output != "-":
             with open(options.output, "w", encoding="utf-8") as file:
                 file.write(picture)

@@ -185,16 +185,27 @@ class OnMesh(unittest.TestCase):
 
     def test_the_page_on_training(self):
         page = (pathlib.Path(__file__).resolve().parents[2] / "docs/how-to/TrainOnSeveralRanks.md").read_text()
-        first, second = re.findall(r"test/Python/on-mesh.py runs it -->\n```python\n(.*?)```", page, re.S)
+        first, second, third, fourth = re.findall(r"test/Python/on-mesh.py runs it -->\n```python\n(.*?)```", page, re.S)
         names, out = {}, io.StringIO()
         with contextlib.redirect_stdout(out):
             exec(first, names)
         self.assertEqual(out.getvalue().strip(), first.rpartition("# ")[2].strip())
         exec(second, names)
-        # As it says: a collective for each weight, without a psum in the text.
-        picture = names["train"].schedule(names["weights"], names["x"], names["y"])
-        self.assertEqual(picture.text.count("collective"), 3)
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            exec(third, names)
+        shown = re.search(r"python\n%s```\n\n```\n(.*?)```" % re.escape(third), page, re.S)[1]
+        self.assertIn(shown, re.sub(r" +$", "", out.getvalue(), flags=re.M))
+        # A collective for the loss and for each weight, without a psum in the text.
+        self.assertEqual(out.getvalue().count("collective"), 4)
         self.assertNotIn("psum(", first)
+        exec(fourth, names)
+        data = [names[each] for each in ("weights", "x", "y")]
+        wanted, _ = names["on_ranks"](names["step"], 4)(*data)
+        f = names["on_ranks"](names["accumulated"], 4)
+        for one, other in zip(f(*data), wanted):
+            np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-5)
+        self.assertEqual(f.schedule(*data).text.count("collective"), 3)
 
     def test_schedule(self):
         f = ga.jit(shard(lambda a: lax.psum(a * 2, "x") + 1, P("x"), P()), mesh=mesh)

@@ -12,6 +12,7 @@
 // RUN: %python %S/Inputs/check-svg.py %t.strange.svg | FileCheck %s --check-prefix=STRANGE
 // RUN: gpu-opt %s -gpu-async-print-schedule="function=blocks format=svg file=%t.blocks.svg" -o /dev/null
 // RUN: %python %S/Inputs/check-svg.py %t.blocks.svg
+// RUN: gpu-opt %s -gpu-async-print-schedule=function=collectives -o /dev/null 2>&1 | FileCheck %s --check-prefix=COLLECTIVES
 //
 // All functions with work, into a file.
 // RUN: gpu-opt %s -gpu-async-print-schedule="file=-" -o /dev/null | FileCheck %s --check-prefix=ALL
@@ -247,5 +248,17 @@ func.func @strange() {
   gpu_async.launch on %s @strange_kernels::@"<a href=\22x\22>&'\01größe\ff" blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1)
   gpu_async.launch on %s @strange_kernels::@a_name_that_is_too_long_for_a_box_of_a_picture blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1)
   gpu_async.stream.destroy %s
+  return
+}
+
+// Collectives that leave the device to others say so.
+// COLLECTIVES: 0 overlapped collective
+// COLLECTIVES: 1 collective
+func.func @collectives(%x: memref<4xf32>) {
+  %s = gpu_async.stream.create urgent
+  gpu_async.collective on %s id(0) all_reduce<sum> %x, %x {overlapped} : memref<4xf32>, memref<4xf32>
+  gpu_async.collective on %s id(1 after [0]) all_reduce<sum> %x, %x : memref<4xf32>, memref<4xf32>
+  gpu_async.stream.synchronize %s
+  gpu_async.stream.destroy %s idle
   return
 }

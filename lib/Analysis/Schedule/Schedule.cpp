@@ -216,6 +216,9 @@ void ScheduleReader::addWork(WorkOpInterface work) {
   std::string label =
       (code ? code.getLeafReference().getValue() : op->getName().stripDialect())
           .str();
+  if (auto collective = dyn_cast<CollectiveOp>(op);
+      collective && collective.getOverlapped())
+    label.insert(0, "overlapped ");
 
   unsigned number;
   if (isMemory && lane.open && lane.waits.empty() && lane.last >= 0 &&
