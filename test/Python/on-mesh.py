@@ -194,7 +194,7 @@ class OnMesh(unittest.TestCase):
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
             exec(third, names)
-        shown = re.search(r"python\n%s```\n\n```\n(.*?)```" % re.escape(third), page, re.S)[1]
+        shown = re.search(r"python\n%s```\n\n<!--[^\n]*\n```\n(.*?)```" % re.escape(third), page, re.S)[1]
         self.assertIn(shown, re.sub(r" +$", "", out.getvalue(), flags=re.M))
         # A collective for the loss and for each weight, without a psum in the text.
         self.assertEqual(out.getvalue().count("collective"), 4)
