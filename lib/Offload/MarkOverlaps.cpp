@@ -37,7 +37,7 @@ static unsigned getBits(Type element) {
 static double getProductWork(Operation *op) {
   auto product = dyn_cast<linalg::LinalgOp>(op);
   if (!product || product.getNumDpsInputs() != 2 ||
-      !offload::addsProducts(product))
+      !product.hasPureTensorSemantics() || !offload::addsProducts(product))
     return 0;
   double work = 1;
   for (int64_t size : product.getStaticLoopRanges()) {
@@ -88,18 +88,21 @@ public:
               from.push_back(found->second);
       });
       work.push_back(getProductWork(&op));
+      isCollective.push_back(isa<TensorCollectiveOp>(op));
       places[&op] = work.size() - 1;
     }
   }
 
-  /// Work that is behind an op and needs nothing of it.
+  /// Work that is behind a collective and needs nothing of it, nor of those
+  /// behind it, which start later.
   double getWorkBeside(size_t place) const {
     std::vector<bool> needs(work.size());
     needs[place] = true;
     double sum = 0;
     for (size_t i = place + 1; i < work.size(); ++i) {
-      needs[i] =
-          llvm::any_of(uses[i], [&](size_t from) { return needs[from]; });
+      needs[i] = isCollective[i] || llvm::any_of(uses[i], [&](size_t from) {
+                   return needs[from];
+                 });
       if (!needs[i])
         sum += work[i];
     }
@@ -110,6 +113,7 @@ public:
 
 private:
   std::vector<std::vector<size_t>> uses;
+  std::vector<bool> isCollective;
 };
 } // namespace
 
@@ -127,10 +131,13 @@ void MarkOverlaps::markBlock(Block &block) {
     const double bytes = std::max(getBytes(collective.getSource()),
                                   getBytes(collective.getDestination())),
                  time = bytes * workPerByte * getShare(collective),
+                 timeByAll = time / speedOfAll,
                  begin = std::max(products, collectives),
                  end = products + ops.getWorkBeside(place);
-    const bool isOverlapped = bytes >= leastBytes && begin + time / 2 <= end;
-    collectives = begin + (isOverlapped ? time : time / speedOfAll);
+    // Beside one by all, products take twice as long.
+    const bool isOverlapped =
+        bytes >= leastBytes && begin + time <= end + timeByAll / 2;
+    collectives = begin + (isOverlapped ? time : timeByAll);
     if (!isOverlapped)
       continue;
     collective.setOverlapped(true);

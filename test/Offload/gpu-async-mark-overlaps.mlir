@@ -53,6 +53,19 @@ func.func @nothing_beside(%x: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
   return %q : tensor<1024x1024xf32>
 }
 
+// Collectives run one after the other: the product needs the second, so nothing is beside the first.
+// CHECK-LABEL: func.func @gathers(
+// CHECK-NOT: overlapped
+// CHECK: return
+func.func @gathers(%x: tensor<1024x1024xf32>, %y: tensor<1024x1024xf32>, %z: tensor<4096x1024xf32>)
+    -> (tensor<4096x1024xf32>, tensor<4096x1024xf32>) {
+  %e = tensor.empty() : tensor<4096x1024xf32>
+  %s = gpu_async.tensor_collective all_gather group(@four) ins(%x : tensor<1024x1024xf32>) outs(%e : tensor<4096x1024xf32>)
+  %t = gpu_async.tensor_collective all_gather group(@four) ins(%y : tensor<1024x1024xf32>) outs(%e : tensor<4096x1024xf32>)
+  %p = linalg.matmul ins(%t, %x : tensor<4096x1024xf32>, tensor<1024x1024xf32>) outs(%z : tensor<4096x1024xf32>) -> tensor<4096x1024xf32>
+  return %s, %p : tensor<4096x1024xf32>, tensor<4096x1024xf32>
+}
+
 // Tensor cores are too fast for it, and so are products of few rows.
 // CHECK-LABEL: func.func @short(
 // CHECK-NOT: overlapped

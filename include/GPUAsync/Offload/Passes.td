@@ -478,10 +478,11 @@ def GPUAsyncMarkOverlaps
   let description = [{
     A collective on a GPU takes some of its processors. A product whose workgroups
     fill the device once takes twice as long beside it. So a collective becomes
-    `overlapped` if products behind it in its block need nothing of it, and take
-    long enough: they last for at least half of the time that the collective takes
-    with few processors. Sizes are constant, and times are estimated from them. A
-    product counts for the collectives before it in the block together.
+    `overlapped` if products behind it in its block need nothing of it, and last
+    for most of the time that it takes with few processors. Sizes are constant,
+    and times are estimated from them. Collectives run one after the other, so they
+    have the products behind them together, and what needs a later one is beside
+    none.
   }];
   let statistics = [
     Statistic<"numOverlapped", "overlapped-collectives",

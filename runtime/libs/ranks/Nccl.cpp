@@ -282,6 +282,8 @@ Error Communicator::prepareFor(const gpuasync_collective &what,
   if (isAborted || !parent)
     return "the ranks have failed";
   const size_t index = isOverlapped(what);
+  if (handles[index])
+    return {};
   Config config;
   config.blocking = 1;
   config.splitShare = 1;
@@ -294,9 +296,10 @@ Error Communicator::prepareFor(const gpuasync_collective &what,
     return error;
   handles[index] = begun[index];
   // A barrier says so if it needs it.
+  void *memory = nullptr;
   if (!scratch && table.MemAlloc && table.MemFree &&
-      table.MemAlloc(&scratch, 256) != Success)
-    scratch = nullptr;
+      table.MemAlloc(&memory, 256) == Success)
+    scratch = memory;
   return {};
 }
 
@@ -366,11 +369,10 @@ Error Communicator::start(const gpuasync_call &call, const Part &part,
                                  static_cast<int>(what.root), handle, stream),
                  "ncclBroadcast");
   case GPUASYNC_BARRIER:
-    if (!scratch)
-      return "a barrier needs NCCL 2.19 or later, and memory of it";
-    return check(
-        table.AllReduce(scratch, scratch, 1, Int8, Max, handle, stream),
-        "ncclAllReduce of a barrier");
+    if (void *each = scratch)
+      return check(table.AllReduce(each, each, 1, Int8, Max, handle, stream),
+                   "ncclAllReduce of a barrier");
+    return "a barrier needs NCCL 2.19 or later, and memory of it";
   case GPUASYNC_ALL_TO_ALL:
     return group(
         [&] { return sendToAll(memory, bytes / count, handle, stream); });
@@ -425,14 +427,15 @@ int Communicator::sendToPairs(const gpuasync_collective &what,
 
 void Communicator::abort() {
   isAborted = true;
+  std::lock_guard<std::mutex> alone(aborting);
   // A call that does not return is aborted all the same, and then it does.
   std::unique_lock<std::timed_mutex> lock(calls,
                                           std::chrono::milliseconds(100));
   for (std::atomic<void *> *each : {&handles[0], &handles[1], &parent})
     if (void *comm = each->exchange(nullptr))
       (void)table.CommAbort(comm);
-  if (scratch)
-    (void)table.MemFree(std::exchange(scratch, nullptr));
+  if (void *memory = scratch.exchange(nullptr))
+    (void)table.MemFree(memory);
 }
 
 void Communicator::finish(
@@ -444,8 +447,8 @@ void Communicator::finish(
     for (std::atomic<void *> &handle : each->handles)
       if (void *comm = handle.exchange(nullptr))
         (void)each->table.CommDestroy(comm);
-    if (each->scratch)
-      (void)each->table.MemFree(std::exchange(each->scratch, nullptr));
+    if (void *memory = each->scratch.exchange(nullptr))
+      (void)each->table.MemFree(memory);
   }
   std::vector<int> results;
   for (const auto &each : all)

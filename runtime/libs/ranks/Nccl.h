@@ -92,12 +92,13 @@ private:
 
   const Nccl::Table &table;
   std::timed_mutex calls; ///< one call at a time
+  std::mutex aborting;    ///< one abort() at a time
   std::atomic<bool> isAborted{false};
   // abort() takes them while a call that does not return uses them.
   std::atomic<void *> parent{nullptr}; ///< nonblocking; `handles` are split off
   std::atomic<void *> handles[2] = {}; ///< by isOverlapped; null: not prepared
-  void *begun[2] = {};     ///< the library writes them while `handles` begin
-  void *scratch = nullptr; ///< of a barrier; null: the library gives none
+  void *begun[2] = {}; ///< the library writes them while `handles` begin
+  std::atomic<void *> scratch{nullptr}; ///< of a barrier; null: there is none
   uint32_t position = 0, count = 0;
 };
 

@@ -519,10 +519,17 @@ Error Processes::prepareCommunicator(std::unique_lock<std::mutex> &lock,
                                      Group &group, Call &call,
                                      const gpuasync_collective &what) {
   const Limit limit;
-  const auto isOver = [&] { return group.hasMet || !group.failure.empty(); };
+  // NCCL would name nobody who does not come.
+  const auto isOver = [&, number = group.next] {
+    return group.met >= number || !group.failure.empty();
+  };
   call.isLate = !limit.wait(lock, changed, isOver);
-  if (call.isLate)
-    return limit.describe() + "; not all ranks are there";
+  if (call.isLate) {
+    Error error = limit.describe() + "; not all ranks are there";
+    if (waiting && !missing.empty())
+      error += ", rank " + std::to_string(missing.front()) + " is not";
+    return error;
+  }
   if (!group.failure.empty())
     return group.failure;
   std::shared_ptr<Communicator> made = group.communicator;
@@ -830,9 +837,9 @@ Error Processes::gather(const Job &job, Group &group) {
   }
   {
     std::lock_guard<std::mutex> lock(mutex);
-    if (group.position && !group.hasMet)
+    if (group.position && !group.met)
       group.id = others[group.members[0]].comes.front().id;
-    group.hasMet = true;
+    group.met = job.number + 1;
     waiting = nullptr;
     changed.notify_all();
   }

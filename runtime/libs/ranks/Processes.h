@@ -70,7 +70,7 @@ private:
     Error failure;     ///< why no rank meets here any more
     uint64_t told = 0; ///< for the thread: what the others know of `next`
     // On GPUs.
-    bool hasMet = false; ///< all ranks have come to the first meeting
+    uint64_t met = 0; ///< meetings that all ranks have come to
     Communicator::Id id = {};
     std::shared_ptr<Communicator> communicator;
     std::atomic<bool> isAborted{false};

@@ -362,7 +362,8 @@ static Error findPlace(const gpuasync_group *group, uint32_t &position,
 static Error enqueue(Call &call, const gpuasync_collective *what,
                      const Memory &memory) {
   auto part = std::make_unique<Part>();
-  if (Status status = readStruct(what, part->what, "gpuasync_collective");
+  if (Status status = readStruct(what, part->what, "gpuasync_collective",
+                                 offsetof(gpuasync_collective, isOverlapped));
       !status.ok())
     return status.message();
   part->memory = memory;

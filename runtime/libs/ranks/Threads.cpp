@@ -186,28 +186,32 @@ void Threads::arrive(const Arrival &arrival, const char *error) {
 }
 
 Error Threads::prepareCommunicator(std::unique_lock<std::mutex> &lock,
-                                   Group &group, uint32_t position, Call &call,
+                                   Group &group, const Arrival &arrival,
+                                   Call &call,
                                    const gpuasync_collective &what) {
   const Limit limit;
-  const auto isOver = [&] { return group.hasMet || !group.failure.empty(); };
+  // NCCL would name nobody who does not come.
+  const auto isOver = [&] {
+    return group.met > arrival.number || !group.failure.empty();
+  };
   if (!limit.wait(lock, changed, isOver)) {
     call.isLate = true;
     Error error = limit.describe() + "; not there:";
     for (uint32_t i = 0; i < group.members.size(); ++i)
-      if (!group.meetings.front().parts[i])
+      if (!group.find(arrival.number)->parts[i])
         error += " rank " + std::to_string(group.members[i]);
     return error;
   }
   if (!group.failure.empty())
     return group.failure;
-  std::shared_ptr<Communicator> mine = group.communicators[position];
+  std::shared_ptr<Communicator> mine = group.communicators[arrival.position];
   const Stop stop = [&] { return group.isAborted.load() || limit.isOver(); };
   lock.unlock();
   Error error;
   if (!mine)
     error = Communicator::begin(*nccl, group.id,
                                 static_cast<uint32_t>(group.members.size()),
-                                position, stop, mine);
+                                arrival.position, stop, mine);
   if (error.empty())
     error = mine->prepareFor(what, stop);
   lock.lock();
@@ -215,7 +219,7 @@ Error Threads::prepareCommunicator(std::unique_lock<std::mutex> &lock,
   if (!error.empty() || group.isAborted)
     abort(mine); // an error fails the contexts next
   else
-    group.communicators[position] = std::move(mine);
+    group.communicators[arrival.position] = std::move(mine);
   if (!group.failure.empty())
     return group.failure;
   call.isLate = !error.empty() && limit.isOver();
@@ -226,19 +230,18 @@ Error Threads::begin(std::unique_lock<std::mutex> &lock, Group &group,
                      const Arrival &arrival, Call &call, const Part &part) {
   Meeting &meeting = *group.find(arrival.number);
   if (++meeting.arrived == group.members.size()) {
-    if (!group.hasMet) {
+    if (!group.met)
       if (Error error = Communicator::makeId(*nccl, group.id); !error.empty())
         return error;
-      group.hasMet = true;
-      changed.notify_all();
-    }
+    group.met = arrival.number + 1;
+    changed.notify_all();
     setEnded(group, meeting);
     group.drop();
   }
   const auto &known = group.communicators[arrival.position];
   if (!known || !known->isReadyFor(part.what))
     if (Error error =
-            prepareCommunicator(lock, group, arrival.position, call, part.what);
+            prepareCommunicator(lock, group, arrival, call, part.what);
         !error.empty())
       return error;
   const std::shared_ptr<Communicator> mine =

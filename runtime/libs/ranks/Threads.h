@@ -39,7 +39,7 @@ struct Group {
   std::deque<Meeting> meetings; ///< the first one has not ended
   Error failure;                ///< why no rank meets here any more
   // On GPUs.
-  bool hasMet = false; ///< all ranks have come to the first meeting
+  uint64_t met = 0; ///< meetings that all ranks have come to
   Communicator::Id id = {};
   std::vector<std::shared_ptr<Communicator>> communicators; ///< by position
   std::atomic<bool> isAborted{false};
@@ -96,7 +96,7 @@ private:
   Error begin(std::unique_lock<std::mutex> &lock, Group &group,
               const Arrival &arrival, Call &call, const Part &part);
   Error prepareCommunicator(std::unique_lock<std::mutex> &lock, Group &group,
-                            uint32_t position, Call &call,
+                            const Arrival &arrival, Call &call,
                             const gpuasync_collective &what);
 
   std::mutex mutex;

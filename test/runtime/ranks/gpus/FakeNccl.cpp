@@ -200,6 +200,17 @@ int runWork(void *argument) {
   });
   if (isComplete && !*comm.isAborted && work.then)
     work.then();
+  // The memory may be freed now.
+  for (const Work::Part &part : work.sends) {
+    auto &queue = group.messages[{comm.rank, part.peer}];
+    queue.erase(std::remove_if(queue.begin(), queue.end(),
+                               [&](const Message &message) {
+                                 return std::find(taken.begin(), taken.end(),
+                                                  message.isTaken) !=
+                                        taken.end();
+                               }),
+                queue.end());
+  }
   --comm.running;
   all.changed.notify_all();
   return 0;

@@ -404,12 +404,16 @@ TEST_P(GpuRanks, ACallThatFailsEndsTheOthersWait) {
       World world(GetParam(), 3);
       nccl.fake_nccl_fail(name, n, 3);
       auto messages = world.run([&](uint32_t rank, FrameScope &frame) {
-        for (bool isOverlapped : {false, true})
+        gpuasync_stream *stream = frame.stream();
+        for (bool isOverlapped : {false, true}) {
           if (!frame.failed())
             sumOnce(frame, int32_t(rank), 3, isOverlapped);
+          auto barrier = makeCollective(GPUASYNC_BARRIER);
+          barrier.isOverlapped = isOverlapped;
+          enqueue(frame, stream, barrier);
+        }
         if (frame.failed())
           return;
-        gpuasync_stream *stream = frame.stream();
         auto *x = frame.alloc<int32_t>(stream, 3);
         auto *y = frame.alloc<int32_t>(stream, 3);
         enqueue(frame, stream,
@@ -443,6 +447,24 @@ TEST_P(GpuRanks, WaitsHaveALimit) {
     for (uint32_t rank : {0, 1})
       contains(messages[rank], "rank 2");
   }
+  {
+    // One that is late for the communicator of overlapped ones.
+    World world(GetParam(), 3);
+    std::atomic<uint32_t> ended{0};
+    auto messages = world.run([&](uint32_t rank, FrameScope &frame) {
+      sumOnce(frame, 1, 3);
+      if (rank == 2)
+        while (ended < 2)
+          std::this_thread::yield();
+      else
+        gpuasync_set_timeout(0.2);
+      sumOnce(frame, 1, 3, /*isOverlapped=*/true);
+      ++ended;
+    });
+    gpuasync_set_timeout(0);
+    for (const std::string &message : messages)
+      contains(message, "not there: rank 2");
+  }
   // One whose NCCL does not begin.
   World world(GetParam(), 2);
   nccl.fake_nccl_hold("ncclCommInitRankConfig");
@@ -458,6 +480,22 @@ TEST_P(GpuRanks, WaitsHaveALimit) {
   nccl.fake_nccl_hold(nullptr);
   for (const std::string &message : messages)
     contains(message, "remote process exited");
+}
+
+TEST_P(GpuRanks, ProgramsOfOlderHeadersRun) {
+  World world(GetParam(), 2);
+  auto messages = world.run([&](uint32_t, FrameScope &frame) {
+    gpuasync_stream *stream = frame.stream();
+    gpuasync_collective what = makeCollective(GPUASYNC_BARRIER);
+    what.structSize = offsetof(gpuasync_collective, isOverlapped);
+    what.isOverlapped = 1; // behind its end
+    enqueue(frame, stream, what);
+    what = makeCollective(GPUASYNC_BARRIER);
+    enqueue(frame, stream, what);
+    frame.destroy(stream, false);
+  });
+  EXPECT_EQ(messages, std::vector<std::string>(2));
+  EXPECT_EQ(nccl.fake_nccl_live(), 4u); // one of each rank, and its whole
 }
 
 // A call that waits for a rank that never comes, as lazy connections do.
@@ -630,6 +668,23 @@ TEST_F(GpuProcesses, DISABLED_TheyDiffer) {
     frame.destroy(stream);
   });
   contains(wait(), "the ranks differ");
+}
+
+// Needs a launcher. Rank 1 comes to the first overlapped collective when rank 0
+// has given up.
+TEST_F(GpuProcesses, DISABLED_OneIsLate) {
+  const std::string said = run([&](FrameScope &frame) {
+    sumOnce(frame, 1, 1);
+    for (bool waits = rank == 1; waits;) {
+      FrameScope other(program);
+      waits = other.leave().ok();
+    }
+    gpuasync_set_timeout(rank == 0 ? 0.2 : 0);
+    sumOnce(frame, 1, 1, /*isOverlapped=*/true);
+    gpuasync_set_timeout(0);
+  });
+  contains(said, "not all ranks are there, rank 1 is not");
+  contains(wait(), "not all ranks are there, rank 1 is not");
 }
 
 // Needs a launcher. Rank 1 ends without the barrier that rank 0 has enqueued.

@@ -18,10 +18,12 @@ static constexpr int deviceCount = 4;
 using Lookup = int (*)(const char *, void **, int, uint64_t, int *);
 using DeviceGet = int (*)(int *, int);
 
+/// Null: there is no CUDA driver.
 static Lookup realLookup() {
-  static const auto lookup = reinterpret_cast<Lookup>(dlsym(
-      dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL), "cuGetProcAddress_v2"));
-  return lookup;
+  static void *const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  return library
+             ? reinterpret_cast<Lookup>(dlsym(library, "cuGetProcAddress_v2"))
+             : nullptr;
 }
 
 static int getCount(int *count) {
