@@ -216,6 +216,47 @@ class OnMesh(unittest.TestCase):
         f(a)
         self.assertIn("1 compiled", repr(f))
 
+    def test_schedule_of_a_method(self):
+        @jax.tree_util.register_pytree_node_class
+        class Layer:
+            def __init__(self, k):
+                self.k = k
+
+            def tree_flatten(self):
+                return (self.k,), None
+
+            @classmethod
+            def tree_unflatten(cls, _, children):
+                return cls(*children)
+
+            def scale(self, a, b=None):
+                return shard(lambda a, k: a * k if b is None else a + k, (P("x"), P()), P("x"))(a, self.k)
+
+            on_ranks = ga.jit(scale, mesh=mesh)
+
+        layer = Layer(np.float32(3))
+        np.testing.assert_allclose(layer.on_ranks(a), 3 * a)
+        self.assertEqual(layer.on_ranks.schedule(a).text, Layer.on_ranks.schedule(layer, a).text)
+        np.testing.assert_allclose(layer.on_ranks(a, a), a + 3, rtol=1e-5)
+        self.assertNotEqual(layer.on_ranks.schedule(a, a).text, layer.on_ranks.schedule(a).text)
+        shape = jax.ShapeDtypeStruct(a.shape, a.dtype)
+        self.assertEqual(layer.on_ranks.schedule(shape).text, layer.on_ranks.schedule(a).text)
+        self.refuse(ga.ArgumentError, "given a ShapeDtypeStruct, expected an array", shard(lambda a: a, P("x"), P("x")), shape)
+
+    def test_names_of_axes(self):
+        def of(names, along, **options):
+            sizes = (2,) * (len(names) - 1) + (1,)
+            other = AbstractMesh(sizes, names, axis_types=(AxisType.Auto,) * len(names))
+            body = lambda a: lax.cond(a.sum() > 0, lambda a: lax.psum(a, along, **options), lambda a: a * 2, a)
+            f = jax.shard_map(body, mesh=other, in_specs=P(names), out_specs=P(names), check_vma=False)
+            with self.assertRaises(ga.CompileError) as caught:
+                ga.jit(f, mesh=other)(a)
+            return re.search(r"may differ between ranks (.*);", str(caught.exception))[1]
+
+        self.assertEqual(of(("x", "y", "z"), "y"), "along 'y'")
+        self.assertEqual(of(("x", "y", "z"), ("y", "x")), "along 'x' and 'y'")
+        self.assertEqual(of(("\u200b", "y", "z"), "\u200b"), "along '\\u200b'")
+
     def test_refused(self):
         total = shard(lambda a: lax.psum(a, "x"), P("x"), P())
         self.refuse(ga.CompileError, "has no jax.shard_map, so there is nothing to divide", lambda a: a * 2, a)

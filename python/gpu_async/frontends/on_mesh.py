@@ -6,12 +6,11 @@ Ranks are threads of this process. Each has its parts of the arguments, and comp
 
 import contextlib
 import functools
-import itertools
+import json
 import math
 import os
 import re
 import threading
-from types import MethodType
 
 import jax
 import numpy
@@ -65,7 +64,13 @@ class OnMesh:
         self._compiled, self._lock = {}, threading.RLock()
 
     def __call__(self, *args, **named):
-        arrays, (main, parts, results, dtypes) = self._find(args, named)
+        leaves, (main, parts, results, dtypes) = self._find(args, named)
+        arrays = []
+        for array, dtype in leaves:
+            if isinstance(array, jax.ShapeDtypeStruct):
+                raise gpu_async.ArgumentError("%s, a function of gpu_async.jit(mesh=...), is given a ShapeDtypeStruct, expected an array"
+                                              % static.name_of(self._function))
+            arrays.append(numpy.asarray(array, dtype))
         given = tuple(
             tuple(numpy.ascontiguousarray(parts.cut(array, dims, rank)) if array.ndim else array
                   for array, dims in zip(arrays, parts.arguments))
@@ -85,7 +90,7 @@ class OnMesh:
         return main.schedule()
 
     def _find(self, args, named):
-        """The arguments as arrays of NumPy's, and what is compiled for them."""
+        """The arguments with their types for NumPy, and what is compiled for them."""
         leaves, tree = jax.tree_util.tree_flatten((args, named))
         arrays, types = [], []
         for number, leaf in enumerate(leaves):
@@ -107,7 +112,7 @@ class OnMesh:
         return arrays, compiled
 
     def __get__(self, instance, owner=None):
-        return self if instance is None else MethodType(self, instance)
+        return self if instance is None else from_jax.Method(self, instance)
 
     def __repr__(self):
         return "<gpu_async.jit of %s%s, mesh=%r, %d compiled>" % (
@@ -197,7 +202,7 @@ class OnMesh:
         return jax.sharding.use_abstract_mesh(self._abstract()) if self._is_explicit else contextlib.nullcontext()
 
     def _take(self, leaf):
-        """A leaf as an array of NumPy's, and what the program knows of it: sizes, type, whether the type is weak, and how JAX
+        """A leaf and its type for NumPy, and what the program knows of it: sizes, type, whether the type is weak, and how JAX
         has divided it along Explicit axes."""
         if isinstance(leaf, jax.core.Tracer):
             raise from_jax._Refused("traced by JAX; call the function outside of jax.jit, grad and vmap")
@@ -211,21 +216,21 @@ class OnMesh:
             spec = sharding.spec
         else:
             spec = None
-        return numpy.asarray(array, dtype), (tuple(shape), dtype, how in (from_jax.WEAK_ARRAY, from_jax.WEAK), spec)
+        return (array, dtype), (tuple(shape), dtype, how in (from_jax.WEAK_ARRAY, from_jax.WEAK), spec)
 
 
 def _name_axes(text, program, axes):
     """A message with axes of the mesh in place of the program's groups of ranks."""
     names, sizes = tuple(axes), tuple(axes.values())
-    ranks = numpy.arange(math.prod(sizes)).reshape(sizes)
-    along = {}
-    for count in range(len(names), 0, -1):  # the fewest axes win: some have one rank
-        for chosen in itertools.combinations(range(len(names)), count):
-            lists = numpy.moveaxis(ranks, chosen, range(-count, 0)).reshape(-1, math.prod(sizes[each] for each in chosen))
-            along[repr(lists.tolist())] = " and ".join(repr(names[each]) for each in chosen)
     for name, lists in re.findall(r"gpu_async\.group @(\S+) ranks (\[\[.*\]\])", program):
-        if lists in along:
-            text = re.sub(r"of the group @%s\b" % re.escape(name), "along " + along[lists], text)
+        lists = numpy.array(json.loads(lists))
+        places = numpy.array(numpy.unravel_index(lists, sizes))  # along each axis, of each rank in each list
+        differ = (places != places[:, :, :1]).any(axis=2)
+        along = differ[:, 0]
+        count = math.prod(size for size, differs in zip(sizes, along) if differs)
+        if along.any() and lists.shape[1] == count and (differ == along[:, None]).all():
+            words = "along " + " and ".join(repr(each) for each, differs in zip(names, along) if differs)
+            text = re.sub(r"of the group @%s\b" % re.escape(name), lambda _: words, text)  # pylint: disable=cell-var-from-loop
     return text
 
 
