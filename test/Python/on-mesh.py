@@ -8,6 +8,8 @@ import io
 import os
 import pathlib
 import re
+import subprocess
+import sys
 import unittest
 
 os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4"
@@ -215,6 +217,28 @@ class OnMesh(unittest.TestCase):
         self.assertIn("1 compiled", repr(f))
         f(a)
         self.assertIn("1 compiled", repr(f))
+
+    def test_errors_have_a_line_for_each_rank(self):
+        code = """
+import gpu_async as ga, jax, jax.numpy as jnp, numpy as np
+from jax import lax
+from jax.sharding import AbstractMesh, AxisType, PartitionSpec as P
+mesh = AbstractMesh((3,), ("x",), axis_types=(AxisType.Auto,))
+def hang(x):  # rank 1 for ever
+    end = jnp.where(lax.axis_index("x") == 1, jnp.inf, 3.0)
+    count = lax.while_loop(lambda c: c < end, lambda c: c + (c < 5), lax.pcast(jnp.float32(0), "x", to="varying"))
+    return lax.psum(count + x[0], "x")
+try:
+    ga.jit(jax.shard_map(hang, mesh=mesh, in_specs=P("x"), out_specs=P()), mesh=mesh)(np.ones(3, "f"))
+except ga.Error as error:
+    print(error, flush=True)
+    import os
+    os._exit(0)  # the rank stays on the host
+"""
+        done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "GPU_ASYNC_TIMEOUT": "2"}, capture_output=True, text=True)
+        lines = done.stdout.strip().splitlines()
+        self.assertEqual([line.split(":")[0] for line in lines], ["rank 0", "rank 1", "rank 2"], done)
+        self.assertIn("still in the program", lines[1])
 
     def test_schedule_of_a_method(self):
         @jax.tree_util.register_pytree_node_class

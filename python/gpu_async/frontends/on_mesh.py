@@ -76,7 +76,12 @@ class OnMesh:
                   for array, dims in zip(arrays, parts.arguments))
             for rank in range(parts.ranks)
         )
-        made = [each if isinstance(each, tuple) else () if each is None else (each,) for each in main._call_on_ranks(given)]
+        try:
+            returned = main._call_on_ranks(given)
+        except gpu_async.Error as error:
+            # A status is one line. Here each rank has one.
+            raise type(error)(re.sub(r"; (?=rank \d+: )", "\n", str(error)), error.code) from None
+        made = [each if isinstance(each, tuple) else () if each is None else (each,) for each in returned]
         joined = [
             parts.join([_as_numpy(rank[number], dtype) for rank in made], dims,
                        functools.partial(numpy.empty, dtype=dtype))
