@@ -99,10 +99,15 @@ static std::string findHint(uint32_t count) {
   Launched launched;
   const bool hasLauncher =
       findLaunched(launched).empty() && launched.count != 0;
-  const char *how = !hasLauncher                ? "gpu-runner --ranks="
-                    : setting(torchrunVariable) ? "torchrun --nproc_per_node="
-                                                : "mpirun -n ";
-  return " (" + (how + std::to_string(count)) + ")";
+  const std::string ranks = std::to_string(count);
+  if (!hasLauncher)
+    return " (gpu-runner --ranks=" + ranks + ", or mpirun -n " + ranks + ")";
+  const bool isSlurm =
+      setting("SLURM_STEP_NUM_TASKS") && !setting("OMPI_COMM_WORLD_SIZE");
+  const char *how = setting(torchrunVariable) ? "torchrun --nproc_per_node="
+                    : isSlurm                 ? "srun -n "
+                                              : "mpirun -n ";
+  return " (" + (how + ranks) + ")";
 }
 
 Error ranks::checkGroup(const gpuasync_group &group, uint32_t rankCount) {

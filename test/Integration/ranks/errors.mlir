@@ -117,18 +117,18 @@ func.func @swapped(%bad: i32) {
 }
 
 gpu_async.group @three ranks [[0, 1, 2]]
-// TWO-DAG: group @three is of 3 ranks, and the program runs on 2 (gpu-runner --ranks=3) (on rank 0)
-// TWO-DAG: group @three is of 3 ranks, and the program runs on 2 (gpu-runner --ranks=3) (on rank 1)
+// TWO-DAG: group @three is of 3 ranks, and the program runs on 2 (gpu-runner --ranks=3, or mpirun -n 3) (on rank 0)
+// TWO-DAG: group @three is of 3 ranks, and the program runs on 2 (gpu-runner --ranks=3, or mpirun -n 3) (on rank 1)
 // TWO-MPI-DAG: group @three is of 3 ranks, and the program runs on 2 (mpirun -n 3) (on rank 0)
 // TWO-MPI-DAG: group @three is of 3 ranks, and the program runs on 2 (mpirun -n 3) (on rank 1)
 // TWO-TORCHRUN-DAG: group @three is of 3 ranks, and the program runs on 2 (torchrun --nproc_per_node=3) (on rank 0)
 // TWO-TORCHRUN-DAG: group @three is of 3 ranks, and the program runs on 2 (torchrun --nproc_per_node=3) (on rank 1)
-// ONE: errors.mlir:[[#@LINE+2]]:3: error: gpu_async.collective: {{.*}}group @three is of 3 ranks, and the program runs on 1 (gpu-runner --ranks=3)
+// ONE: errors.mlir:[[#@LINE+2]]:3: error: gpu_async.collective: {{.*}}group @three is of 3 ranks, and the program runs on 1 (gpu-runner --ranks=3, or mpirun -n 3)
 func.func @trio() {
   gpu_async.collective barrier group(@three)
   return
 }
-// NUMBER: errors.mlir:[[#@LINE+2]]:{{.*}}group @three is of 3 ranks, and the program runs on 4 (gpu-runner --ranks=3) (on rank 0)
+// NUMBER: errors.mlir:[[#@LINE+2]]:{{.*}}group @three is of 3 ranks, and the program runs on 4 (gpu-runner --ranks=3, or mpirun -n 3) (on rank 0)
 func.func @number() -> index {
   %r = gpu_async.rank @three
   return %r : index
