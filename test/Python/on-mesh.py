@@ -267,6 +267,14 @@ except ga.Error as error:
         self.assertEqual(layer.on_ranks.schedule(shape).text, layer.on_ranks.schedule(a).text)
         self.refuse(ga.ArgumentError, "given a ShapeDtypeStruct, expected an array", shard(lambda a: a, P("x"), P("x")), shape)
 
+    def test_timing(self):
+        total = shard(lambda a: lax.psum(a, "x"), P("x"), P())
+        stages = ga.jit(total, mesh=mesh, timing="stages").timing(a).splitlines()
+        for number, stage in (1, "tracing by JAX"), (2, "lowering to linalg"), (3, "parsing"), (-1, "total"):
+            self.assertTrue(stages[number].startswith(stage), stages)
+        with self.assertRaisesRegex(ga.ArgumentError, "was not timed; make it with gpu_async.jit"):
+            ga.jit(total, mesh=mesh).timing(a)
+
     def test_names_of_axes(self):
         def of(names, along, **options):
             sizes = (2,) * (len(names) - 1) + (1,)
@@ -292,8 +300,8 @@ except ga.Error as error:
         self.refuse(ga.ArgumentError, "result 0 of .* is of float8_e4m3fn; convert it", shard(
             lambda a: a.astype(jnp.float8_e4m3fn), P("x"), P("x")), a)
         self.refuse(ga.ArgumentError, r"and trees of these; or take it from around the function", total, a, "relu")
-        with self.assertRaisesRegex(AttributeError, r"a function of gpu_async.jit\(mesh=...\) has no timing"):
-            ga.jit(total, mesh=mesh).timing
+        with self.assertRaisesRegex(AttributeError, r"a function of gpu_async.jit\(mesh=...\) has no trace"):
+            ga.jit(total, mesh=mesh).trace
         self.refuse(TypeError, "a mesh is a jax.sharding.Mesh or AbstractMesh, given 4", total, a, mesh=4)
         self.refuse(ValueError, "device='cuda:1'; ranks have the cpu device, or", total, a, device="cuda:1")
         self.refuse(ValueError, "place='device'; ranks on GPUs take arrays of the host", total, a, device="cuda", place="device")

@@ -110,10 +110,7 @@ class Jit:
             raise gpu_async.ArgumentError(
                 "timing: JAX traces the caller (jax.jit, grad, vmap), where a function of gpu_async.jit is part of the "
                 "caller; ask for the timing of the whole, as gpu_async.jit(jax.grad(f), timing=\"stages\").timing(x)") from None
-        if main not in self._timings:
-            raise gpu_async.ArgumentError("timing: %s was not timed; make it with gpu_async.jit(..., timing=\"stages\") or \"passes\""
-                                          % static.name_of(self._function))
-        return self._timings[main]
+        return timings.find(self._timings, main, self._function)
 
     def __copy__(self):
         return self

@@ -17,7 +17,7 @@ import numpy
 
 import gpu_async
 
-from . import from_jax, host_calls, kept, lower_jax, nesting, shards, static
+from . import from_jax, host_calls, kept, lower_jax, nesting, shards, static, timings
 
 
 # What the compiler says of collectives that not all ranks may reach (lib/Transforms/CheckCollectives.cpp), and in terms of JAX.
@@ -62,6 +62,7 @@ class OnMesh:
             raise ValueError("gpu_async.jit(%s, mesh=...): the mesh %s has %d devices; there are at most %d ranks"
                              % (name, self._axes, ranks, MOST_RANKS))
         self._compiled, self._lock = {}, threading.RLock()
+        self._timings = {}  # by what is compiled, if timing was asked for
 
     def __call__(self, *args, **named):
         leaves, (main, parts, results, dtypes) = self._find(args, named)
@@ -93,6 +94,11 @@ class OnMesh:
         """What each rank does on which stream in a call with such arguments: a Schedule. Compiles as the call would."""
         _, (main, *_) = self._find(args, named)
         return main.schedule()
+
+    def timing(self, *args, **named):
+        """See Jit.timing of from_jax."""
+        _, (main, *_) = self._find(args, named)
+        return timings.find(self._timings, main, self._function)
 
     def _find(self, args, named):
         """The arguments with their types for NumPy, and what is compiled for them."""
@@ -134,13 +140,14 @@ class OnMesh:
         shapes = [jax.ShapeDtypeStruct(shape, dtype, weak_type=weak, sharding=spec and jax.sharding.NamedSharding(self._abstract(), spec))
                   for shape, dtype, weak, spec in types]
         args, named = jax.tree_util.tree_unflatten(tree, shapes)
-        parts, calls = shards.Parts(), host_calls.HostCalls()
+        parts, calls, stages = shards.Parts(), host_calls.HostCalls(), timings.Stages()
         try:
             with nesting.inlined(), self._context():
                 traced = self._trace(args, named)
         except lower_jax.Captured:
             raise gpu_async.ArgumentError("%s takes an array from a function around it, which JAX is tracing; pass the array as "
                                           "an argument, and call it outside of that function" % name) from None
+        stages.end("tracing by JAX")
         try:
             with nesting.inlined(), self._context():
                 # Without devices JAX asks for whom the program is.
@@ -163,6 +170,7 @@ class OnMesh:
                 from_jax._provide_lapack()
         except ValueError as error:  # of what has no lowering
             raise gpu_async.CompileError(str(error)) from None
+        stages.end("lowering to linalg")
         results, tree = jax.tree_util.tree_flatten(traced.out_info)
         for number, result in enumerate(results):
             if from_jax._is_key(result.dtype) or not from_jax._is_supported(result.dtype):
@@ -178,7 +186,10 @@ class OnMesh:
             if said == str(error):
                 raise
             raise gpu_async.CompileError(said, error.code) from None
-        return exe[symbol], parts, tree, [numpy.dtype(result.dtype) for result in results]
+        main = exe[symbol]
+        if exe.timing:
+            self._timings[main] = stages.before(exe.timing)
+        return main, parts, tree, [numpy.dtype(result.dtype) for result in results]
 
     def _trace(self, args, named):
         """Traces the function. A jax.shard_map that names no mesh gets this one."""

@@ -3,6 +3,10 @@
 
 import time
 
+import gpu_async
+
+from . import static
+
 
 class Stages:
     """Stages that follow each other, in seconds of the CPU and of the clock."""
@@ -37,3 +41,11 @@ class Stages:
 def _read(line, width):
     cpu, wall, *_ = line[width:].split()
     return line[:width].rstrip(), float(cpu), float(wall)
+
+
+def find(tables, main, function):
+    """The table of what was compiled, among those of the executables that were timed."""
+    if main not in tables:
+        raise gpu_async.ArgumentError("timing: %s was not timed; make it with gpu_async.jit(..., timing=\"stages\") or \"passes\""
+                                      % static.name_of(function))
+    return tables[main]
