@@ -582,9 +582,6 @@ Expected<Options> parseOptions(int argc, char **argv) {
                              ": a launcher started this process, which is one "
                              "rank; leave the option out, or write --ranks=1 "
                              "for programs that do not meet");
-  if ((o.ranksHere() > 1 || o.launched) && o.stats)
-    return createStringError("--stats: not with several ranks; it looks at one "
-                             "device");
   if (tolerance && o.expected.empty())
     return createStringError("--tolerance: only with --expect");
   o.tolerance = tolerance.value_or(0);
@@ -626,8 +623,9 @@ Expected<Options> parseOptions(int argc, char **argv) {
     return std::move(error);
   // The runtime does so for --trace.
   if (o.launched)
-    for (size_t at; (at = o.profileFile.find("%p")) != std::string::npos;)
-      o.profileFile.replace(at, 2, std::to_string(getpid()));
+    for (std::string *file : {&o.profileFile, &o.statsFile})
+      for (size_t at; (at = file->find("%p")) != std::string::npos;)
+        file->replace(at, 2, std::to_string(getpid()));
   if (!haveFile && !o.help && !o.version && !o.listDevices)
     return createStringError("no file given; see --help");
   const bool checks = compile.check;

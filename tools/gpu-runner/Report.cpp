@@ -70,8 +70,8 @@ void printBenchmark(std::vector<double> times, bool asTable) {
 }
 
 /// An error of a runtime without statistics.
-static Error checkStats(const gpuasync::Context &context) {
-  gpuasync_stats stats = {};
+static Error readStats(const gpuasync::Context &context,
+                       gpuasync_stats &stats) {
   gpuasync::Status read(gpuasync_stats_read(context.get(), &stats));
   return read.ok() ? Error::success() : toError(read);
 }
@@ -116,34 +116,40 @@ static std::string timesLine(const Times &times) {
   return text;
 }
 
-Error writeStats(StringRef file, const gpuasync::Context &context,
-                 const CacheUse &use, const Times &times) {
-  if (Error error = checkStats(context))
-    return error;
-  std::string line = statsLine(context);
-  line.pop_back();
-  line += ", " + cacheLine(use) + ", " + timesLine(times) + "}\n";
+Error writeStats(StringRef file, ArrayRef<gpuasync::Context> contexts,
+                 std::optional<unsigned> firstRank, const CacheUse &use,
+                 const Times &times) {
+  std::string text;
+  for (auto [i, context] : enumerate(contexts)) {
+    gpuasync_stats stats = {};
+    if (Error error = readStats(context, stats))
+      return error;
+    std::string line = statsLine(context);
+    if (firstRank)
+      line.insert(1, "\"rank\": " + utostr(*firstRank + i) + ", ");
+    if (i == 0) {
+      line.pop_back();
+      line += ", " + cacheLine(use) + ", " + timesLine(times) + "}";
+    }
+    text += line + "\n";
+  }
   if (!file.empty())
-    return writeFile(file, [&](raw_ostream &os) { os << line; });
-  errs() << line;
+    return writeFile(file, [&](raw_ostream &os) { os << text; });
+  errs() << text;
   return Error::success();
 }
 
-Error printStatsTable(const gpuasync::Context &context) {
-  gpuasync_stats stats = {};
-  gpuasync::Status read(gpuasync_stats_read(context.get(), &stats));
-  if (!read.ok())
-    return toError(read);
-  auto objects = [](const char *name, const gpuasync_object_stats &part) {
-    errs() << format("%-8s %10llu  %10llu  %10llu  %10llu  %10llu\n", name,
-                     ull(part.created), ull(part.destroyed), ull(part.live),
-                     ull(part.peak), ull(part.physical));
+static void printTable(const gpuasync_stats &stats, raw_ostream &os) {
+  auto objects = [&](const char *name, const gpuasync_object_stats &part) {
+    os << format("%-8s %10llu  %10llu  %10llu  %10llu  %10llu\n", name,
+                 ull(part.created), ull(part.destroyed), ull(part.live),
+                 ull(part.peak), ull(part.physical));
   };
-  auto count = [](const char *name, uint64_t value) {
-    errs() << format("%-24s %18llu\n", name, ull(value));
+  auto count = [&](const char *name, uint64_t value) {
+    os << format("%-24s %18llu\n", name, ull(value));
   };
-  errs() << "            created   destroyed        live        peak"
-            "    physical\n";
+  os << "            created   destroyed        live        peak"
+        "    physical\n";
   objects("streams", stats.streams);
   objects("events", stats.events);
   objects("modules", stats.modules);
@@ -162,6 +168,21 @@ Error printStatsTable(const gpuasync::Context &context) {
   count("module load us", stats.moduleLoadNs / 1000);
   count("buffer bytes", stats.bufferBytes);
   count("device bytes", stats.deviceBytes);
+}
+
+Error printStatsTables(ArrayRef<gpuasync::Context> contexts,
+                       std::optional<unsigned> firstRank) {
+  std::string text;
+  raw_string_ostream os(text);
+  for (auto [i, context] : enumerate(contexts)) {
+    gpuasync_stats stats = {};
+    if (Error error = readStats(context, stats))
+      return error;
+    if (firstRank)
+      os << "rank " << *firstRank + i << ":\n";
+    printTable(stats, os);
+  }
+  errs() << text; // in one piece: other processes may write, too
   return Error::success();
 }
 

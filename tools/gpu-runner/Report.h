@@ -10,9 +10,11 @@
 
 #include "gpuasync/Context.h"
 #include "gpuasync/Stats.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
+#include <optional>
 #include <vector>
 
 namespace gpurunner {
@@ -49,12 +51,18 @@ struct CacheUse {
 /// One JSON line or a table on stdout, of microseconds.
 void printBenchmark(std::vector<double> times, bool asTable);
 
-/// One JSON line in `file`, or on stderr if there is no name.
-llvm::Error writeStats(llvm::StringRef file, const gpuasync::Context &context,
-                       const CacheUse &use, const Times &times);
+/// One JSON line for each context in `file`, or on stderr if there is no name.
+/// The first line has `use` and `times`, too. With `firstRank`, the contexts
+/// are those of ranks from this number on, and each line has its rank.
+llvm::Error writeStats(llvm::StringRef file,
+                       llvm::ArrayRef<gpuasync::Context> contexts,
+                       std::optional<unsigned> firstRank, const CacheUse &use,
+                       const Times &times);
 
-/// The counters as a table on stderr.
-llvm::Error printStatsTable(const gpuasync::Context &context);
+/// The counters as tables on stderr, after a line with the rank if there are
+/// several.
+llvm::Error printStatsTables(llvm::ArrayRef<gpuasync::Context> contexts,
+                             std::optional<unsigned> firstRank);
 
 /// Writes what each kernel, copy, fill and graph took. `where` is a file, empty
 /// for a table on stderr, or json for one line of JSON there. A file whose name

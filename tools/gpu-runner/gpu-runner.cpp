@@ -671,11 +671,16 @@ int Run::execute() {
     failed = fail(std::move(error));
 
   // After an error one message is enough: neither counters nor leaks on top.
-  if (options.stats && !failed)
+  if (options.stats && !failed) {
+    std::optional<unsigned> first;
+    if (options.hasRanks())
+      first = options.firstRank();
     if (Error error = options.statsTable
-                          ? printStatsTable(context)
-                          : writeStats(options.statsFile, context, use, times))
+                          ? printStatsTables(ranks.contexts(), first)
+                          : writeStats(options.statsFile, ranks.contexts(),
+                                       first, use, times))
       failed = fail(std::move(error));
+  }
   setPhase("writing the trace");
   if (Error error = endTrace())
     failed = fail(std::move(error));

@@ -7,14 +7,24 @@
 // RUN: not %{run} --ranks=-1 2>&1 | FileCheck %s --check-prefix=NUMBER
 // RUN: not %{run} --ranks=two 2>&1 | FileCheck %s --check-prefix=NUMBER
 // NUMBER: gpu-runner: error: --ranks={{0|1025|-1|two}}: expected a number from 1 to 1024
-// RUN: not %{run} --ranks=2 --stats 2>&1 | FileCheck %s --check-prefix=STATS
-// STATS: gpu-runner: error: --stats: not with several ranks; it looks at one device
 // RUN: not %{run} --ranks=2 --emit=llvm 2>&1 | FileCheck %s --check-prefix=EMIT
 // EMIT: gpu-runner: error: --ranks: not with --emit, which compiles and runs nothing
-// RUN: %if cuda %{ not gpu-runner %s --device=cuda --ranks=2 2>&1 | FileCheck %s --check-prefix=CUDA %}
-// CUDA: --ranks=2: ranks are of the cpu device only, not of cuda{{.*}}; add --device=cpu
-// RUN: %if cuda %{ not gpu-runner %s --device=cuda 2>&1 | FileCheck %s --check-prefix=ALONE %}
-// ALONE: collectives run on the cpu device only
+// RUN: %if cuda %{ gpu-runner %s --device=cuda | FileCheck %s --check-prefix=ONE %}
+
+// Counters of each rank. What is of the process comes once.
+// RUN: %{run} --ranks=2 --stats 2>&1 >/dev/null | FileCheck %s --check-prefix=STATS
+// STATS:      {"rank": 0, "device": "cpu"{{.*}}, "disk_cache": {{.*}}, "times_ms": {{.*}}}
+// STATS-NEXT: {"rank": 1, "device": "cpu"
+// STATS-NOT:  times_ms
+// RUN: %{run} --ranks=2 --stats=%t.stats && %python -c "import json, sys; print([json.loads(line)['buffers']['created'] for line in open(sys.argv[1])])" %t.stats | FileCheck %s --check-prefix=FILE
+// FILE: [1, 1]
+// RUN: %{run} --ranks=2 --stats=table 2>&1 >/dev/null | FileCheck %s --check-prefix=TABLE
+// TABLE:      rank 0:
+// TABLE-NEXT: created
+// TABLE-NEXT: streams
+// TABLE:      rank 1:
+// TABLE-NEXT: created
+// TABLE-NEXT: streams
 
 // RUN: %{run} --ranks=1 --stats 2>&1 | FileCheck %s --check-prefix=ONE
 // ONE: result{{.}}0{{.}}: 2xi32=5 1

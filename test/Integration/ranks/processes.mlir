@@ -72,19 +72,20 @@
 // Files of one name.
 // RUN: not %mpich 2 %{run} --input=4xf32=0 --trace=%t.d/t.json 2>&1 | FileCheck %s --check-prefix=TRACE
 // TRACE: gpu-runner: error: --trace={{.*}}t.json: all processes write the same file; %p in its name is the number of the process (on rank {{[01]}})
-// RUN: %mpich 2 %{run} --input=4xf32=0 --output=- --trace=%t.d/t.%%p.json --profile=%t.d/p.%%p.txt
-// RUN: ls %t.d | count 4
+// RUN: %mpich 2 %{run} --input=4xf32=0 --output=- --trace=%t.d/t.%%p.json --profile=%t.d/p.%%p.txt --stats=%t.d/s.%%p.json
+// RUN: ls %t.d | count 6
+// RUN: cat %t.d/s.*.json | FileCheck %s --check-prefix=STATS
+// STATS-DAG: {"rank": 0, "device": "cpu"{{.*}}, "times_ms"
+// STATS-DAG: {"rank": 1, "device": "cpu"{{.*}}, "times_ms"
 
 // Another program on one rank.
 // RUN: not %mpich 1 %{run} --input=4xf32=1,2,3,%r : -n 1 %{run} -e gathers --input=4xf32=1,2,3,%r >%t.out 2>&1
 // RUN: FileCheck %s --input-file=%t.out --check-prefix=OTHER
-// OTHER-DAG: the ranks differ: all_gather of 4 f32 at {{.*}}:[[#@LINE+25]] on rank 1, all_reduce<sum> of 4 f32 at {{.*}}:[[#@LINE+15]] on rank 0 (on rank 0)
-// OTHER-DAG: the ranks differ: all_reduce<sum> of 4 f32 at {{.*}}:[[#@LINE+14]] on rank 0, all_gather of 4 f32 at {{.*}}:[[#@LINE+24]] on rank 1 (on rank 1)
+// OTHER-DAG: the ranks differ: all_gather of 4 f32 at {{.*}}:[[#@LINE+23]] on rank 1, all_reduce<sum> of 4 f32 at {{.*}}:[[#@LINE+13]] on rank 0 (on rank 0)
+// OTHER-DAG: the ranks differ: all_reduce<sum> of 4 f32 at {{.*}}:[[#@LINE+12]] on rank 0, all_gather of 4 f32 at {{.*}}:[[#@LINE+22]] on rank 1 (on rank 1)
 
 // RUN: not %mpich 2 %{run} --ranks=2 2>&1 | FileCheck %s --check-prefix=BOTH
 // BOTH: gpu-runner: error: --ranks=2: a launcher started this process, which is one rank; leave the option out, or write --ranks=1 for programs that do not meet
-// RUN: not %mpich 2 %{run} --stats 2>&1 | FileCheck %s --check-prefix=STATS
-// STATS: gpu-runner: error: --stats: not with several ranks; it looks at one device
 // RUN: env GPU_ASYNC_MPI_LIBRARY=nowhere.so not %mpich 2 %{run} --input=4xf32=0 2>&1 | FileCheck %s --check-prefix=NOWHERE
 // NOWHERE: gpu-runner: error: no MPI library; tried nowhere.so ({{.*}}). Set GPU_ASYNC_MPI_LIBRARY to the one of the launcher
 // RUN: env GPU_ASYNC_MPI_LIBRARY=libmpich.so.12 not %openmpi 2 %{run} --input=4xf32=0 2>&1 | FileCheck %s --check-prefix=LIBRARY
