@@ -102,6 +102,7 @@ void gpuasync::buildTokenFormPipeline(OpPassManager &pm,
     plan.space = options.memory == MemoryMode::Space;
     pm.addPass(createGPUAsyncPlanMemory(plan));
   }
+  pm.addPass(createGPUAsyncReduceDependencies());
   endForm(pm, Form::Token, options);
 }
 

@@ -382,6 +382,37 @@ def GPUAsyncPlanMemory
   ];
 }
 
+def GPUAsyncReduceDependencies
+    : Pass<"gpu-async-reduce-dependencies", "::mlir::ModuleOp"> {
+  let summary = "Drop tokens of loops that other dependencies imply";
+  let description = [{
+    Memory makes a loop carry a token for each access that a later iteration may
+    depend on, and each of these tokens may cost a stream, an event and waits.
+    The pass drops a dependency of an op if what it stands for comes before
+    another dependency of the op anyway. It looks at tokens that a loop carries,
+    returns, or takes from outside; stream assignment reduces the others itself.
+
+    A carried token is implied by another one if this is so for the initial
+    values, and for what each iteration yields, by induction. So all work keeps
+    its order, in the first iteration, too.
+
+    ```mlir
+    scf.for ... iter_args(%written = %copied, %read = %allocated) {
+      %a = gpu_async.launch async [%written, %read] @m::@f ... args(%x, %y)
+      %b = gpu_async.launch async [%a] @m::@g ... args(%y, %x)
+      scf.yield %b, %a // %a is before %b: the launch of @f needs no %read
+    }
+    ```
+
+    Functions of several blocks stay as they are
+    (gpu-async-structure-control-flow).
+  }];
+  let statistics = [
+    Statistic<"numDropped", "dropped-dependencies",
+              "Dependencies that others of the same op imply">
+  ];
+}
+
 def GPUAsyncMakeForksExplicit
     : Pass<"gpu-async-make-forks-explicit", "::mlir::ModuleOp"> {
   let summary = "Token form to linear form: consume every token exactly once";

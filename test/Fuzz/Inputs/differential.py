@@ -53,7 +53,7 @@ class Runner:
     def verify(self, text, streams, memory, play):
         """Raises a Failure if gpu-opt cannot prove that the streams keep the order of the tokens, in regions too."""
         plan = {"keep": [], "plan": ["-gpu-async-plan-memory"], "space": ["-gpu-async-plan-memory=space=true"]}[memory]
-        passes = TOKEN_FORM + plan + ["-gpu-async-make-forks-explicit", "-gpu-async-assign-streams=max-streams=%d" % streams, "-gpu-async-verify-form=form=stream",
+        passes = TOKEN_FORM + plan + ["-gpu-async-reduce-dependencies", "-gpu-async-make-forks-explicit", "-gpu-async-assign-streams=max-streams=%d" % streams, "-gpu-async-verify-form=form=stream",
                                 "-gpu-async-verify-schedule"]
         if play != "streams":
             passes += ["-gpu-async-form-regions", "-gpu-async-verify-form=form=stream", "-gpu-async-verify-schedule"]

@@ -35,7 +35,7 @@ def judge(options, number, seed):
     text = P.moduleText([P.makeProgram(s, s, features, options.size) for s in range(seed, end)], mode, features)[0]
     claims, failed = 0, "FAILED: --seed=%d --programs=%d --batch=%d, mode %s %s\n" % (
         seed, end - seed, options.batch, mode, " ".join(plan))
-    code, linear, errors = call([options.gpu_opt, "-"] + FORM + plan + ["-gpu-async-make-forks-explicit"], text)
+    code, linear, errors = call([options.gpu_opt, "-"] + FORM + plan + ["-gpu-async-reduce-dependencies", "-gpu-async-make-forks-explicit"], text)
     if code:
         return 0, False, failed + errors[:2000]
     for streams in ["0", "2"]:

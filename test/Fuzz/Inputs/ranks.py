@@ -668,9 +668,9 @@ class Runner:
         replaces the program by its token form."""
         if not program.before or not self.options.gpu_opt:
             return
-        streams = ["-gpu-async-plan-memory", "-gpu-async-make-forks-explicit", "-gpu-async-assign-streams=max-streams=%d" % program.streams,
-                   "-gpu-async-verify-form=form=stream", "-gpu-async-verify-schedule", "-gpu-async-form-regions",
-                   "-gpu-async-verify-form=form=stream", "-gpu-async-verify-schedule"]
+        streams = ["-gpu-async-plan-memory", "-gpu-async-reduce-dependencies", "-gpu-async-make-forks-explicit",
+                   "-gpu-async-assign-streams=max-streams=%d" % program.streams, "-gpu-async-verify-form=form=stream",
+                   "-gpu-async-verify-schedule", "-gpu-async-form-regions", "-gpu-async-verify-form=form=stream", "-gpu-async-verify-schedule"]
         passes = TOKEN_FORM + (streams if program.before == "verify" else ["-gpu-async-verify-form=form=token"])
         done = subprocess.run([self.options.gpu_opt, "f.mlir", "-o", "after.mlir"] + passes, cwd=folder, capture_output=True, text=True,
                               errors="replace", timeout=2 * self.options.timeout + 30)

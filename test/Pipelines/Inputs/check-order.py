@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # Random token programs, and a check of the stream form that gpu-opt makes of
-# them. The check shares no code with the compiler: it knows the program from
-# the generator and executes the printed streams and events as sets of past work.
+# them, with and without gpu-async-reduce-dependencies. The check shares no code
+# with the compiler: it knows the program from the generator and executes the
+# printed streams and events as sets of past work.
 #
 #   check-order.py GPU_OPT [--seed=N] [--functions=N] [--max-streams=N]...
 #
@@ -17,6 +18,7 @@
 # function returns all its work is done, but for what results cover.
 
 import argparse
+import itertools
 import random
 import re
 import subprocess
@@ -61,8 +63,8 @@ class Function:
     """A function without tokens in its signature has callees; one with is such
     a callee, too."""
 
-    def __init__(self, rng, number, callees, without):
-        self.rng, self.number, self.without = rng, number, without
+    def __init__(self, rng, number, callees, without, chains):
+        self.rng, self.number, self.without, self.chains = rng, number, without, chains
         self.flow = flow = "flow" not in without
         self.names = self.conditions = self.counts = 0
         self.name = "f%d" % number
@@ -94,7 +96,7 @@ class Function:
     def make_body(self, arguments, tokens, depth, handed):
         """A region that sees `tokens`; `handed`: how many it hands on."""
         inside = tokens + arguments
-        stmts = self.make_block(inside, self.rng.randint(0, 5), depth + 1)
+        stmts = self.make_block(inside, self.rng.randint(2 if self.chains else 0, 5), depth + 1)
         recent = inside[-6:]
         if handed and not recent:
             name = self.fresh()
@@ -107,14 +109,14 @@ class Function:
         taken = lambda n: [rng.choice(tokens[-8:]) for _ in range(n)] if tokens else []
         flow = self.flow and tokens
         visible = tokens if self.flow else []
-        handed = rng.choice([0, 0, 1, 1, 2]) if flow else 0
+        handed = rng.choice([2, 3, 4, 5] if self.chains else [0, 0, 1, 1, 2]) if flow else 0
         results = [self.fresh() for _ in range(handed)]
         if kind == FOR:
             inits = taken(handed)
             body = self.make_body([self.fresh() for _ in inits], visible, depth, handed)
             return Stmt(FOR, inits, results, place=self.count(), bodies=[body])
         if kind == WHILE:
-            inits = taken(rng.choice([0, 1, 1, 2]) if flow else 0)
+            inits = taken(rng.choice([2, 3, 4] if self.chains else [0, 1, 1, 2]) if flow else 0)
             before = self.make_body([self.fresh() for _ in inits], visible, depth, handed)
             after = self.make_body([self.fresh() for _ in results], visible, depth, len(inits))
             return Stmt(WHILE, inits, results, place=self.condition(), bodies=[before, after])
@@ -136,6 +138,8 @@ class Function:
             kind = rng.choices(range(13), weights)[0]
             recent = tokens[-8 * spread:] if spread < 100 else tokens
             some = rng.sample(recent, min(len(recent), rng.choice([0, 1, 1, 1, 2, 2, 3, 5])))
+            if self.chains and tokens and tokens[-1] not in some and rng.random() < 0.8:
+                some.append(tokens[-1])
             if kind >= IF:
                 stmt = self.make_regions(kind, tokens, depth)
                 stmts.append(stmt)
@@ -757,22 +761,22 @@ def bits(mask):
 HEAD = "gpu.module @k { gpu.func @f(%x: memref<4xi32>) kernel { gpu.return } }"
 
 
-def make_functions(seed, count, without=()):
+def make_functions(seed, count, without=(), chains=False):
     rng = random.Random(seed)
     functions = []
     for number in range(count):
-        functions.append(Function(rng, number, [f for f in functions if f.isCallee], without))
+        functions.append(Function(rng, number, [f for f in functions if f.isCallee], without, chains))
     return functions
 
 
-def assign(gpu_opt, functions, limit, verify=True):
+def assign(gpu_opt, functions, limit, reduce, verify=True):
     """The stream forms by function name, or what gpu-opt says."""
     text = [HEAD]
     for function in functions:
         text += function.emit()
     result = subprocess.run(
-        [gpu_opt, "-", "-gpu-async-verify-form=form=token", "-gpu-async-make-forks-explicit",
-         "-gpu-async-verify-form=form=linear", "-gpu-async-assign-streams=max-streams=%d" % limit,
+        [gpu_opt, "-", "-gpu-async-verify-form=form=token"] + ["-gpu-async-reduce-dependencies"] * reduce +
+        ["-gpu-async-make-forks-explicit", "-gpu-async-verify-form=form=linear", "-gpu-async-assign-streams=max-streams=%d" % limit,
          "-gpu-async-verify-form=form=stream"] + ["-gpu-async-verify-schedule"] * verify,
         input="\n".join(text), capture_output=True, text=True)
     if result.returncode:
@@ -799,18 +803,20 @@ def main():
     parser.add_argument("--without", action="append", default=[], choices=["flow", "calls", "outer"],
                         help="tokens stay in their block, there are no calls, or calls in regions take no token "
                              "of outside")
+    parser.add_argument("--chains", action="store_true",
+                        help="most work follows the work before it, and loops carry several tokens, as inferred ones do")
     parser.add_argument("--no-verify-schedule", action="store_true", help="find all by executing alone")
     parser.add_argument("--only", type=int, help="this function and what it calls alone")
     parser.add_argument("--show", type=int, help="print this function before and after")
     parser.add_argument("--redundant", action="store_true", help="name the functions with waits that others imply")
     options = parser.parse_args()
     print("check-order: --seed=%d --functions=%d" % (options.seed, options.functions))
-    functions = make_functions(options.seed, options.functions, options.without)
+    functions = make_functions(options.seed, options.functions, options.without, options.chains)
     if options.only is not None:
         functions = [f for f in functions if f.isCallee and f.number < options.only or f.number == options.only]
     failures = 0
-    for limit in options.max_streams or [0, 1, 2, 8]:
-        forms, error = assign(options.gpu_opt, functions, limit, not options.no_verify_schedule)
+    for limit, reduce in itertools.product(options.max_streams or [0, 1, 2, 8], [False, True]):
+        forms, error = assign(options.gpu_opt, functions, limit, reduce, not options.no_verify_schedule)
         if error:
             sys.exit(error)
         redundant = ops = 0
@@ -830,11 +836,12 @@ def main():
                 ops += len(model.shown)
             if errors:
                 failures += 1
-                print("--max-streams=%d @%s: %s" % (limit, function.name, errors[:3]))
+                print("--max-streams=%d%s @%s: %s" % (limit, ", reduced" * reduce, function.name, errors[:3]))
             if options.show == function.number:
                 print("\n".join(function.emit()))
                 print("\n".join(form.lines))
-        print("max-streams=%d: %d ops enqueued, %d waits that an earlier one implies" % (limit, ops, redundant))
+        print("max-streams=%d%s: %d ops enqueued, %d waits that an earlier one implies"
+              % (limit, ", reduced" * reduce, ops, redundant))
     if failures:
         sys.exit("%d functions failed" % failures)
 

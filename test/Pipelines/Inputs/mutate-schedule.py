@@ -124,7 +124,7 @@ def main():
     options = parser.parse_args()
     print("mutate-schedule: --seed=%d --functions=%d --mutants=%d" % (options.seed, options.functions, options.mutants))
     functions = check.make_functions(options.seed, options.functions, options.without)
-    forms, error = check.assign(options.gpu_opt, functions, options.max_streams)
+    forms, error = check.assign(options.gpu_opt, functions, options.max_streams, False)
     if error:
         sys.exit(error)
     rng = random.Random(options.seed)
