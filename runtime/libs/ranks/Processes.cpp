@@ -395,8 +395,6 @@ void Processes::look() {
   if (now - lookedForDead < milliseconds(1))
     return;
   lookedForDead = now;
-  if (nccl)
-    pollCommunicators();
   std::vector<uint32_t> dead = peers.findDead();
   for (uint32_t rank = 0; rank < count; ++rank)
     if (!others[rank].isDead && !peers.isWatched(rank) &&
@@ -418,10 +416,15 @@ void Processes::look() {
         abortAll(peers.describeDeath(rank));
       continue;
     }
-    setGone(peer, peers.describeDeath(rank));
-    fprintf(stderr, "gpu-async: on rank %u: %s\n", mine, peer.goneWith.c_str());
+    Error death = peers.describeDeath(rank);
+    // Before what may wait for a thread that is in a call of NCCL.
+    fprintf(stderr, "gpu-async: on rank %u: %s\n", mine, death.c_str());
     fflush(stderr);
+    setGone(peer, std::move(death));
   }
+  // NCCL knows no names: a rank that died comes first.
+  if (nccl)
+    pollCommunicators();
 }
 
 void Processes::pollCommunicators() {
