@@ -219,6 +219,11 @@ void TokenSources::analyze(Operation *op, ArrayRef<CarriedToken> all) const {
           (points.front() == name || from.lookup(points.front()) == name))
         unchanged[name] = carried.init;
     }
+    // What is equal to one of these is unchanged, too: it has no other point.
+    for (auto &[carried, values] : found)
+      if (carried->init)
+        if (Value init = unchanged.lookup(values.front()))
+          unchanged.try_emplace(carried->names.front(), init);
     for (auto &[carried, values] : found) {
       Value name = carried->names.front();
       Value init = unchanged.lookup(carried->init ? name : from.lookup(name));

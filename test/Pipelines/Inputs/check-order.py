@@ -102,11 +102,14 @@ class Function:
             name = self.fresh()
             stmts.append(Stmt(JOIN, [], [name]))
             recent = [name]
+        if self.chains and arguments and self.rng.random() < 0.4:
+            recent = arguments  # in another order, some twice
         return Body(arguments, stmts, [self.rng.choice(recent) for _ in range(handed)])
 
     def make_regions(self, kind, tokens, depth):
         rng = self.rng
-        taken = lambda n: [rng.choice(tokens[-8:]) for _ in range(n)] if tokens else []
+        few = self.chains and rng.random() < 0.5  # some tokens of a loop begin as the same one
+        taken = lambda n: [rng.choice(tokens[-2 if few else -8:]) for _ in range(n)] if tokens else []
         flow = self.flow and tokens
         visible = tokens if self.flow else []
         handed = rng.choice([2, 3, 4, 5] if self.chains else [0, 0, 1, 1, 2]) if flow else 0

@@ -236,6 +236,32 @@ func.func @while(%x: memref<?xf32>, %c: i1, %n: index) {
   return
 }
 
+// Equal tokens share a source. Here `%u` and `%v` do: both are `%a` all the time,
+// though the body hands the value of `%v` on to neither of them.
+// CHECK-LABEL: func.func @equal_and_unchanged
+// CHECK: %[[S:.*]] = gpu_async.stream.create
+// CHECK: gpu_async.launch on %[[S]] id(0)
+// CHECK-NOT: gpu_async.stream.create
+// CHECK: do
+// CHECK: gpu_async.launch on %[[S]] id(1 after [0])
+func.func @equal_and_unchanged(%x: memref<?xf32>, %y: memref<?xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %a = gpu_async.launch async @k::@f blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%x : memref<?xf32>)
+  %r:3 = scf.while (%u = %a, %v = %a, %i = %c0) : (!gpu_async.token, !gpu_async.token, index) -> (!gpu_async.token, index, !gpu_async.token) {
+    %goes = arith.cmpi ult, %i, %n : index
+    scf.condition(%goes) %u, %i, %v : !gpu_async.token, index, !gpu_async.token
+  } do {
+  ^bb0(%t: !gpu_async.token, %i: index, %s: !gpu_async.token):
+    %b = gpu_async.launch async [%s] @k::@f blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%y : memref<?xf32>)
+    %j = arith.addi %i, %c1 : index
+    gpu_async.wait [%b]
+    scf.yield %t, %t, %j : !gpu_async.token, !gpu_async.token, index
+  }
+  gpu_async.wait [%r#0]
+  return
+}
+
 // CHECK-LABEL: func.func @switch
 // CHECK: %[[S:.*]] = gpu_async.stream.create
 // CHECK-NOT: gpu_async.stream.create
