@@ -95,6 +95,10 @@ struct Scope {
   /// What is complete with each argument of the first block, as far as the
   /// induction has not failed yet.
   std::vector<Set> carried;
+  /// Of the last visit of a loop: what was complete with the initial values and
+  /// with the points outside, and what is with the results.
+  std::vector<Set> began, beganOutside, results;
+  bool isVisited = false;
 
 private:
   void number();
@@ -307,24 +311,29 @@ void Finder::walkBranch(Operation *op, Complete &complete, bool isLast) {
 }
 
 /// What is complete with each of `targets` when it gets the value in `values`
-/// beside it: of the targets, and of what is outside of the scope.
+/// beside it: of the targets, and of `outside`, as far as they are points of
+/// the scope `to`.
 static std::vector<Set> handOver(ArrayRef<Value> values,
-                                 ArrayRef<Value> targets, const Complete &from,
-                                 const Scope &scope) {
-  // The points of a value, and the number in the scope of what has it there.
+                                 ArrayRef<Value> targets,
+                                 ArrayRef<Value> outside, const Complete &from,
+                                 const Scope &to) {
+  // The points of a value, and the number of what has it there.
   SmallVector<std::pair<SmallVector<unsigned>, unsigned>> all;
   auto add = [&](Value value, Value target) {
+    auto number = to.numbers.find(target);
+    if (number == to.numbers.end())
+      return;
     if (auto points = from.find(value))
-      all.push_back({*points, scope.numbers.lookup(target)});
+      all.push_back({*points, number->second});
   };
   for (auto [value, target] : llvm::zip(values, targets))
     add(value, target);
-  for (Value point : scope.outside)
+  for (Value point : outside)
     add(point, point);
   std::vector<Set> sets;
   for (Value value : values) {
     const Set complete = from.get(value);
-    Set &set = sets.emplace_back(scope.numbers.size());
+    Set &set = sets.emplace_back(to.numbers.size());
     for (const auto &[points, target] : all)
       if (llvm::all_of(points,
                        [&](unsigned number) { return complete.test(number); }))
@@ -343,57 +352,65 @@ void Finder::walkIteration(Scope &scope, Complete &complete, bool isLast) {
     walk(*scope.blocks[i], complete, isLast);
     begin =
         handOver(scope.ends[i], scope.arguments[(i + 1) % scope.blocks.size()],
-                 complete, scope);
+                 scope.outside, complete, scope);
   }
   for (auto [all, set] : llvm::zip(scope.carried, begin))
     all &= set;
 }
 
+/// What a round of the induction costs grows with the square of the tokens, and
+/// a loop that shifts n tokens takes n rounds.
+static constexpr unsigned maxRounds = 64;
+
+/// The induction. What it came to at the last visit holds as long as the loop
+/// begins with the same: visits are as many as the loops around have rounds.
 void Finder::walkLoop(Operation *op, Complete &outer, bool isLast) {
   std::unique_ptr<Scope> &known = loops[op];
   if (!known)
     known = std::make_unique<Scope>(op);
   Scope &scope = *known;
   // Tokens among the operands are initial values.
-  std::vector<Set> begin = handOver(getTokens(op->getOperands()),
-                                    scope.arguments.front(), outer, scope);
-  if (scope.carried.empty())
-    scope.carried = begin;
-  for (auto [all, set] : llvm::zip(scope.carried, begin))
-    all &= set;
+  std::vector<Set> begin =
+      handOver(getTokens(op->getOperands()), scope.arguments.front(),
+               scope.outside, outer, scope);
+  std::vector<Set> outside =
+      handOver(scope.outside, scope.outside, {}, outer, scope);
+  const bool isKnown =
+      scope.isVisited && scope.began == begin && scope.beganOutside == outside;
 
-  auto walkOnce = [&](bool isLast) {
-    Complete complete(scope);
-    std::vector<Set> outside =
-        handOver(scope.outside, scope.outside, outer, scope);
+  auto walkOnce = [&](std::optional<Complete> &complete, bool isLast) {
+    complete.emplace(scope);
     for (auto [point, set] : llvm::zip(scope.outside, outside))
-      complete.set(point, set);
-    walkIteration(scope, complete, isLast);
-    return complete;
+      complete->set(point, set);
+    walkIteration(scope, *complete, isLast);
   };
-  for (std::vector<Set> before; before != scope.carried;) {
-    before = scope.carried;
-    walkOnce(/*isLast=*/false);
+  std::optional<Complete> complete;
+  if (!isKnown) {
+    if (scope.carried.empty())
+      scope.carried = begin;
+    for (auto [all, set] : llvm::zip(scope.carried, begin))
+      all &= set;
+    unsigned rounds = 0;
+    for (std::vector<Set> before; before != scope.carried;) {
+      if (++rounds > maxRounds) // that nothing is complete always holds
+        for (Set &set : scope.carried)
+          set.reset();
+      before = scope.carried;
+      walkOnce(complete, /*isLast=*/false);
+    }
+    // A result is what the argument of the last block is.
+    scope.results =
+        handOver(scope.arguments.back(), getTokens(op->getResults()),
+                 scope.outside, *complete, outer.scope);
+    scope.began = std::move(begin);
+    scope.beganOutside = outside;
+    scope.isVisited = true;
   }
-  const Complete complete = walkOnce(isLast);
-
-  // Results are what the arguments of the last block are.
-  auto results = getTokens(op->getResults());
-  const auto &arguments = scope.arguments.back();
-  for (auto [result, argument] : llvm::zip(results, arguments)) {
-    const Set inside = complete.get(argument);
-    Set set(outer.scope.numbers.size());
-    auto add = [&](Value point, Value inLoop) {
-      auto number = outer.scope.numbers.find(point);
-      if (number != outer.scope.numbers.end() && complete.has(inside, inLoop))
-        set.set(number->second);
-    };
-    for (auto [other, inLoop] : llvm::zip(results, arguments))
-      add(other, inLoop);
-    for (Value point : scope.outside)
-      add(point, point);
-    outer.set(result, std::move(set));
-  }
+  if (isLast)
+    walkOnce(complete, isLast);
+  for (auto [result, set] :
+       llvm::zip(getTokens(op->getResults()), scope.results))
+    outer.set(result, set);
 }
 
 llvm::DenseSet<OpOperand *>

@@ -22,6 +22,7 @@ SECONDS = 0.2
 INFER = ["-gpu-async-infer-dependencies"]
 LINEAR = ["-gpu-async-make-forks-explicit"]
 STREAMS = LINEAR + ["-gpu-async-assign-streams"]
+REDUCED = ["-gpu-async-reduce-dependencies"]
 HAZARDS = ["-gpu-async-print-hazards"]
 VERIFIED = STREAMS + ["-gpu-async-verify-schedule"]
 
@@ -108,7 +109,7 @@ def sequentialLoops():
     return function(ARGUMENTS, body)
 
 
-ON_TOKENS = [VERIFIED, HAZARDS]
+ON_TOKENS = [VERIFIED, HAZARDS, REDUCED]
 DEEP = {
     "loops, joined": (lambda: loops(JOINED), ON_TOKENS),
     "loops, chosen": (lambda: loops(CHOSEN), ON_TOKENS),
@@ -117,7 +118,7 @@ DEEP = {
     "branches, joined": (lambda: branches(JOINED), ON_TOKENS),
     "branches, chosen": (lambda: branches(CHOSEN), ON_TOKENS),
     "choices": (choices, ON_TOKENS),
-    "loops without tokens": (sequentialLoops, [INFER + VERIFIED, INFER + HAZARDS]),
+    "loops without tokens": (sequentialLoops, [INFER + VERIFIED, INFER + HAZARDS, INFER + REDUCED + VERIFIED]),
 }
 
 #===----------------------------------------------------------------------===#
