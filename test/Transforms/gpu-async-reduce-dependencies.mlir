@@ -241,3 +241,25 @@ func.func @while(%x: memref<8xf32>, %v: f32, %k: i1) {
   gpu_async.wait [%r#0, %r#1]
   return
 }
+
+// The condition makes the token: the loop begins with none.
+// CHECK-LABEL: func.func @made_by_the_condition(
+// CHECK: %[[R:.*]] = scf.while : () -> !gpu_async.token
+// CHECK: %[[A:.*]] = gpu_async.memset async %
+// CHECK: scf.condition(%{{.*}}) %[[A]]
+// CHECK: ^bb0(%[[T:.*]]: !gpu_async.token):
+// CHECK: gpu_async.memset async [%[[T]]]
+// CHECK: gpu_async.wait [%[[R]]]
+func.func @made_by_the_condition(%x: memref<8xf32>, %v: f32, %k: i1) {
+  %r = scf.while : () -> !gpu_async.token {
+    %a = gpu_async.memset async %x, %v : memref<8xf32>, f32
+    scf.condition(%k) %a : !gpu_async.token
+  } do {
+  ^bb0(%t: !gpu_async.token):
+    %b = gpu_async.memset async [%t] %x, %v : memref<8xf32>, f32
+    gpu_async.wait [%b]
+    scf.yield
+  }
+  gpu_async.wait [%r]
+  return
+}

@@ -390,14 +390,16 @@ void Finder::walkLoop(Operation *op, Complete &outer, bool isLast) {
       scope.carried = begin;
     for (auto [all, set] : llvm::zip(scope.carried, begin))
       all &= set;
+    // At least once: an scf.while may carry tokens through its body alone.
+    std::vector<Set> before;
     unsigned rounds = 0;
-    for (std::vector<Set> before; before != scope.carried;) {
+    do {
       if (++rounds > maxRounds) // that nothing is complete always holds
         for (Set &set : scope.carried)
           set.reset();
       before = scope.carried;
       walkOnce(complete, /*isLast=*/false);
-    }
+    } while (before != scope.carried);
     // A result is what the argument of the last block is.
     scope.results =
         handOver(scope.arguments.back(), getTokens(op->getResults()),
