@@ -29,11 +29,6 @@ macro(gpuasync_find_mlir)
     ${GPUASYNC_LLVM_DEFINITIONS})
   target_compile_options(gpuasync_compiler_flags INTERFACE
     -fPIC -fno-exceptions -Wno-unused-parameter -Wno-missing-field-initializers)
-  # Tests spend their time in LLVM, which has no sanitizer. Our part compiles in half
-  # the time without optimisation.
-  if(GPUASYNC_SANITIZE)
-    target_compile_options(gpuasync_compiler_flags INTERFACE -O0)
-  endif()
   # Statistics of passes are larger in an LLVM with assertions. Ours are too, then.
   if(LLVM_ENABLE_ASSERTIONS)
     target_compile_options(gpuasync_compiler_flags INTERFACE -UNDEBUG)
