@@ -317,14 +317,23 @@ static std::vector<Set> handOver(ArrayRef<Value> values,
                                  ArrayRef<Value> targets,
                                  ArrayRef<Value> outside, const Complete &from,
                                  const Scope &to) {
-  // The points of a value, and the number of what has it there.
-  SmallVector<std::pair<SmallVector<unsigned>, unsigned>> all;
+  // The points of a value, and the number of what has it there. Most values
+  // are a point.
+  SmallVector<std::pair<unsigned, unsigned>> ofPoints;
+  std::vector<std::pair<Set, unsigned>> ofJoins;
   auto add = [&](Value value, Value target) {
     auto number = to.numbers.find(target);
     if (number == to.numbers.end())
       return;
-    if (auto points = from.find(value))
-      all.push_back({*points, number->second});
+    auto points = from.find(value);
+    if (!points)
+      return;
+    if (points->size() == 1)
+      return ofPoints.push_back({points->front(), number->second});
+    Set set(from.scope.numbers.size());
+    for (unsigned point : *points)
+      set.set(point);
+    ofJoins.push_back({std::move(set), number->second});
   };
   for (auto [value, target] : llvm::zip(values, targets))
     add(value, target);
@@ -334,9 +343,11 @@ static std::vector<Set> handOver(ArrayRef<Value> values,
   for (Value value : values) {
     const Set complete = from.get(value);
     Set &set = sets.emplace_back(to.numbers.size());
-    for (const auto &[points, target] : all)
-      if (llvm::all_of(points,
-                       [&](unsigned number) { return complete.test(number); }))
+    for (auto [point, target] : ofPoints)
+      if (complete.test(point))
+        set.set(target);
+    for (const auto &[points, target] : ofJoins)
+      if (!points.test(complete)) // none is missing
         set.set(target);
   }
   return sets;
