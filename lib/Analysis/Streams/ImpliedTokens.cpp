@@ -95,7 +95,7 @@ struct Scope {
   /// What is complete with each argument of the first block, as far as the
   /// induction has not failed yet.
   std::vector<Set> carried;
-  /// Of the last visit of a loop: what was complete with the initial values and
+  /// The last visit of a loop: what was complete with the initial values and
   /// with the points outside, and what is with the results.
   std::vector<Set> began, beganOutside, results;
   bool isVisited = false;
@@ -369,8 +369,8 @@ void Finder::walkIteration(Scope &scope, Complete &complete, bool isLast) {
     all &= set;
 }
 
-/// What a round of the induction costs grows with the square of the tokens, and
-/// a loop that shifts n tokens takes n rounds.
+/// A round of the induction costs the square of the number of tokens, and a
+/// loop that shifts n tokens takes n rounds.
 static constexpr unsigned maxRounds = 64;
 
 /// The induction. What it came to at the last visit holds as long as the loop

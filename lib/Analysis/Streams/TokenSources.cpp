@@ -219,7 +219,7 @@ void TokenSources::analyze(Operation *op, ArrayRef<CarriedToken> all) const {
           (points.front() == name || from.lookup(points.front()) == name))
         unchanged[name] = carried.init;
     }
-    // What is equal to one of these is unchanged, too: it has no other point.
+    // A token that is equal to one of these is unchanged, too.
     for (auto &[carried, values] : found)
       if (carried->init)
         if (Value init = unchanged.lookup(values.front()))
